@@ -22,7 +22,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::prim::{AtomicU64, Mutex, OnceLock, Ordering};
+use crate::prim::{self, AtomicU64, Mutex, OnceLock, Ordering, UnsafeCell};
 use crate::task::context;
 use crate::task::error::shielded;
 use crate::task::finally;
@@ -320,9 +320,8 @@ fn inspected(task: &Task) -> Option<&Watch> {
 /// What one can have at a time (a mutex) has a [`Holder`], written by who has the lock alone. Where several have shares of
 /// one thing (readers, permits) each guard has a [`Share`] of its own.
 #[cfg(all(debug_assertions, not(any(leno_loom, leno_shuttle))))]
-mod holder {
+mod share {
     use super::{Hold, Noted, Place, Task, Thing, context, inspected};
-    use crate::prim::UnsafeCell;
 
     /// No more than this are kept: a fiber that collects permits can have any number of them.
     const MOST_HOLDS: usize = 1024;
@@ -374,46 +373,10 @@ mod holder {
             }
         }
     }
-
-    /// See the module.
-    #[derive(Debug)]
-    pub(crate) struct Holder(UnsafeCell<Share>);
-
-    // SAFETY: only who has the lock touches it, by the contracts below, and a share is Send.
-    unsafe impl Sync for Holder {}
-
-    impl Holder {
-        pub(crate) const fn new() -> Holder {
-            Holder(UnsafeCell::new(Share::none()))
-        }
-
-        /// The lock was taken, in the fiber that runs here, if any.
-        ///
-        /// # Safety
-        ///
-        /// The caller has the lock.
-        pub(crate) unsafe fn enter(&self, place: Place, wish: impl FnOnce() -> (&'static str, Thing)) {
-            let share = Share::enter(place, wish);
-            // SAFETY: by contract. (What was there was taken out by `leave`.)
-            self.0.with_mut(|holder| unsafe { *holder = share });
-        }
-
-        /// The lock is about to be freed, or handed over. Drop what this returns after that.
-        ///
-        /// # Safety
-        ///
-        /// The caller has the lock.
-        pub(crate) unsafe fn leave(&self) -> Share {
-            // SAFETY: by contract.
-            let share = self.0.with_mut(|holder| unsafe { std::mem::replace(&mut *holder, Share::none()) });
-            share.leave();
-            share
-        }
-    }
 }
 
 #[cfg(not(all(debug_assertions, not(any(leno_loom, leno_shuttle)))))]
-mod holder {
+mod share {
     use super::{Place, Thing};
 
     /// Nothing.
@@ -436,30 +399,46 @@ mod holder {
         #[inline(always)]
         pub(crate) fn turn(&self, _operation: &'static str) {}
     }
-
-    /// See the module.
-    #[derive(Debug)]
-    pub(crate) struct Holder;
-
-    impl Holder {
-        pub(crate) const fn new() -> Holder {
-            Holder
-        }
-
-        /// # Safety
-        ///
-        /// None is needed.
-        #[inline(always)]
-        pub(crate) unsafe fn enter(&self, _place: Place, _wish: impl FnOnce() -> (&'static str, Thing)) {}
-
-        /// # Safety
-        ///
-        /// None is needed.
-        #[inline(always)]
-        pub(crate) unsafe fn leave(&self) -> Share {
-            Share
-        }
-    }
 }
 
-pub(crate) use holder::{Holder, Share};
+pub(crate) use share::Share;
+
+/// Who has a lock that one can have at a time.
+#[derive(Debug)]
+pub(crate) struct Holder(UnsafeCell<Share>);
+
+// SAFETY: only who has the lock touches it, by the contracts below, and a share is Send.
+unsafe impl Sync for Holder {}
+
+impl Holder {
+    prim::const_fn! {
+        pub(crate) fn new() -> Holder {
+            Holder(UnsafeCell::new(Share::none()))
+        }
+    }
+
+    /// The lock was taken, in the fiber that runs here, if any.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the lock.
+    #[inline(always)]
+    pub(crate) unsafe fn enter(&self, place: Place, wish: impl FnOnce() -> (&'static str, Thing)) {
+        let share = Share::enter(place, wish);
+        // SAFETY: by contract. (What was there was taken out by `leave`.)
+        self.0.with_mut(|holder| unsafe { *holder = share });
+    }
+
+    /// The lock is about to be freed, or handed over. Drop what this returns after that.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the lock.
+    #[inline(always)]
+    pub(crate) unsafe fn leave(&self) -> Share {
+        // SAFETY: by contract.
+        let share = self.0.with_mut(|holder| unsafe { holder.replace(Share::none()) });
+        share.leave();
+        share
+    }
+}
