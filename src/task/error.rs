@@ -302,9 +302,7 @@ impl InTurn {
     ///
     /// If a call did. (If this thread is panicking already, it is swallowed.)
     pub(crate) fn end(self) {
-        if let Some(payload) = self.0 {
-            if thread::panicking() { discard(payload) } else { panic::resume_unwind(payload) }
-        }
+        self.give(());
     }
 }
 

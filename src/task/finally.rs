@@ -1,4 +1,6 @@
-//! What is to be done also when foreign code panics.
+//! What is to be done also, or only, when foreign code panics.
+
+use std::mem;
 
 /// Calls `f` when this is dropped.
 #[must_use]
@@ -17,4 +19,19 @@ impl<F: FnOnce()> Drop for Finally<F> {
             f();
         }
     }
+}
+
+/// Calls `f` with `it`; if that panics, then `clean` as well.
+#[inline(always)]
+pub(crate) fn or_clean<T, R>(it: &mut T, clean: impl FnMut(&mut T), f: impl FnOnce(&mut T) -> R) -> R {
+    struct Guard<'a, T, C: FnMut(&mut T)>(&'a mut T, C);
+    impl<T, C: FnMut(&mut T)> Drop for Guard<'_, T, C> {
+        fn drop(&mut self) {
+            (self.1)(self.0);
+        }
+    }
+    let guard = Guard(it, clean);
+    let result = f(guard.0);
+    mem::forget(guard);
+    result
 }

@@ -19,7 +19,7 @@ use futures_core::stream::FusedStream;
 use super::members::Members;
 use super::outputs::Outputs;
 use crate::task::error::{InTurn, discard};
-use crate::task::thread;
+use crate::task::{or_clean, thread};
 
 /// Calls `f` with each item of `iter` and awaits the futures it returns, `n` at a time; returns all outputs in the order of
 /// the items.
@@ -180,32 +180,26 @@ where
 {
     /// Takes items up to `n`.
     fn fill(&mut self) {
-        let Window { items, n, f, taken, members } = self;
-        members.guarded(|members| {
-            while members.len() < *n {
-                let Some(item) = items.as_mut().and_then(Iterator::next) else {
-                    *items = None;
-                    break;
-                };
-                members.push(*taken, f(item).into_future());
-                *taken += 1;
-            }
-        });
+        while self.members.len() < self.n {
+            let Some(item) = self.items.as_mut().and_then(Iterator::next) else {
+                self.items = None;
+                break;
+            };
+            self.members.push(self.taken, (self.f)(item).into_future());
+            self.taken += 1;
+        }
     }
 
     /// The next output, with its item's index; `None`: that was all. It is at its end after a panic as well.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(usize, Fut::Output)>> {
-        struct Ending<'a, I, F, Fut>(&'a mut Window<I, F, Fut>);
-        impl<I, F, Fut> Drop for Ending<'_, I, F, Fut> {
-            fn drop(&mut self) {
-                discard(self.0.items.take());
-            }
-        }
-        let ending = Ending(self);
-        ending.0.fill();
-        let next = ending.0.members.poll_next(cx);
-        std::mem::forget(ending);
-        next
+        let no_more = |window: &mut Self| {
+            window.members.clear();
+            discard(window.items.take());
+        };
+        or_clean(self, no_more, |window| {
+            window.fill();
+            window.members.poll_next(cx)
+        })
     }
 }
 

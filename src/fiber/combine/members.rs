@@ -12,7 +12,6 @@
 //! 4. What gets ready counts against the fiber's budget: a set of members that are ready at once lets others run.
 
 use std::future::Future;
-use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -20,7 +19,7 @@ use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 
 use crate::task::error::{InTurn, shielded};
-use crate::task::{budget, watch};
+use crate::task::{budget, or_clean, watch};
 
 /// See the module.
 pub(in crate::fiber) struct Members<F> {
@@ -54,28 +53,20 @@ impl<F: Future> Future for Member<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let (part, index) = (self.part(), self.index);
-        let mut polled = Polled { future: self.future(), part };
-        let future = polled.future.as_mut().as_pin_mut().expect("a member is polled before it is dropped");
-        let output = watch::part(part, || future.poll(cx));
-        let mut polled = mem::ManuallyDrop::new(polled);
-        let output = ready!(output);
+        let mut future = self.future();
+        // (So that a second panic, of its drop, ends here.)
+        let drop_now = |future: &mut Pin<&mut Option<F>>| {
+            watch::end_part(part);
+            shielded(|| future.set(None));
+        };
+        let output = ready!(or_clean(&mut future, drop_now, |future| {
+            let future = future.as_mut().as_pin_mut().expect("a member is polled before it is dropped");
+            watch::part(part, || future.poll(cx))
+        }));
         watch::end_part(part);
         let mut drops = InTurn::default();
-        drops.call(|| polled.future.set(None));
+        drops.call(|| future.set(None));
         Poll::Ready((index, drops.give(output)))
-    }
-}
-
-/// A member's future as it is polled; if that panics it is dropped here, so that a second panic ends here as well.
-struct Polled<'a, F> {
-    future: Pin<&'a mut Option<F>>,
-    part: usize,
-}
-
-impl<F> Drop for Polled<'_, F> {
-    fn drop(&mut self) {
-        watch::end_part(self.part);
-        shielded(|| self.future.set(None));
     }
 }
 
@@ -111,20 +102,6 @@ impl<F> Members<F> {
         self.set.clear();
         drops.end();
     }
-
-    /// Calls `f` with the set; if it panics, the members are dropped.
-    pub(super) fn guarded<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        struct Siblings<'a, F>(&'a mut Members<F>);
-        impl<F> Drop for Siblings<'_, F> {
-            fn drop(&mut self) {
-                self.0.clear();
-            }
-        }
-        let siblings = Siblings(self);
-        let result = f(siblings.0);
-        mem::forget(siblings);
-        result
-    }
 }
 
 impl<F: Future> Members<F> {
@@ -137,7 +114,7 @@ impl<F: Future> Members<F> {
         if !budget::may_look(&mut self.refused, cx) {
             return Poll::Pending;
         }
-        let next = ready!(self.guarded(|members| Pin::new(&mut members.set).poll_next(cx)));
+        let next = ready!(or_clean(self, Members::clear, |members| Pin::new(&mut members.set).poll_next(cx)));
         budget::spend();
         Poll::Ready(next)
     }
