@@ -23,7 +23,6 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::panic::{self, AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
@@ -367,12 +366,6 @@ pub struct OnNewThread<R> {
     name: String,
 }
 
-impl<R> fmt::Debug for OnNewThread<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OnNewThread").field("name", &self.name).field("call", &self.call).finish()
-    }
-}
-
 impl<R> Future for OnNewThread<R> {
     type Output = io::Result<R>;
 
@@ -388,6 +381,8 @@ impl<R> Future for OnNewThread<R> {
         given
     }
 }
+
+shows! { [R] OnNewThread<R>, "OnNewThread", it => name: it.name, call: it.call }
 
 task::thread::waits! { [R] OnNewThread<R>, "OnNewThread" }
 

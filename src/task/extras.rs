@@ -1,6 +1,5 @@
 //! What few fibers have beside their header; allocated when first needed.
 
-use std::fmt;
 use std::ptr;
 use std::task::Waker;
 
@@ -9,8 +8,8 @@ use crate::task::group::Group;
 use crate::task::header::{Header, Task};
 use crate::task::locals::Locals;
 use crate::task::state::Wake;
-use crate::task::trace;
 use crate::task::watch::Watch;
+use crate::task::{shows, trace};
 
 /// See the module.
 #[derive(Default)]
@@ -106,14 +105,9 @@ impl Header {
     }
 }
 
-impl fmt::Debug for Header {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fiber")
-            .field("id", &self.id.get())
-            .field("name", &self.name())
-            .field("spawned_at", &format_args!("{}", self.spawned_at))
-            .finish()
-    }
+shows! {
+    [] Header, "Fiber",
+    it => id: it.id.get(), name: it.name(), spawned_at: format_args!("{}", it.spawned_at)
 }
 
 impl Task {

@@ -8,7 +8,6 @@
 //!            given       ready       not yet taken from the iterator
 //! ```
 
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -19,7 +18,7 @@ use futures_core::stream::FusedStream;
 use super::members::Members;
 use super::outputs::Outputs;
 use crate::task::error::{InTurn, discard};
-use crate::task::{or_clean, thread};
+use crate::task::{or_clean, shows, thread};
 
 /// Calls `f` with each item of `iter` and awaits the futures it returns, `n` at a time; returns all outputs in the order of
 /// the items.
@@ -161,15 +160,9 @@ impl<I, F, Fut> Window<I, F, Fut> {
     fn is_empty(&self) -> bool {
         self.items.is_none() && self.members.len() == 0
     }
-
-    fn debug(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(name)
-            .field("n", &self.n)
-            .field("taken", &self.taken)
-            .field("pending", &self.members.len())
-            .finish_non_exhaustive()
-    }
 }
+
+shows! { [I, F, Fut] Window<I, F, Fut>, "Window", it => n: it.n, taken: it.taken, pending: it.members.len() }
 
 impl<I, F, R, Fut> Window<I, F, Fut>
 where
@@ -228,11 +221,7 @@ where
     }
 }
 
-impl<I, F, Fut: Future> fmt::Debug for MapConcurrent<I, F, Fut> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.window.debug("MapConcurrent", f)
-    }
-}
+shows! { [I, F, Fut: Future] MapConcurrent<I, F, Fut>, "MapConcurrent", it => window: it.window }
 
 thread::waits! {
     [I: Iterator, F: FnMut(I::Item) -> R, R: IntoFuture<IntoFuture = Fut, Output = Fut::Output>, Fut: Future]
@@ -272,11 +261,7 @@ where
     }
 }
 
-impl<I, F, Fut, T> fmt::Debug for TryMapConcurrent<I, F, Fut, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.window.debug("TryMapConcurrent", f)
-    }
-}
+shows! { [I, F, Fut, T] TryMapConcurrent<I, F, Fut, T>, "TryMapConcurrent", it => window: it.window }
 
 thread::waits! {
     [
@@ -299,13 +284,7 @@ pub struct MapUnordered<I, F, Fut> {
 // As `MapConcurrent`.
 impl<I, F, Fut> Unpin for MapUnordered<I, F, Fut> {}
 
-impl<I, F, R, Fut> MapUnordered<I, F, Fut>
-where
-    I: Iterator,
-    F: FnMut(I::Item) -> R,
-    R: IntoFuture<IntoFuture = Fut, Output = Fut::Output>,
-    Fut: Future,
-{
+impl<I, F, Fut> MapUnordered<I, F, Fut> {
     /// The next output; `None` after the last one.
     ///
     /// Cancelling: dropping the future loses nothing.
@@ -347,11 +326,7 @@ where
     }
 }
 
-impl<I, F, Fut> fmt::Debug for MapUnordered<I, F, Fut> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.window.debug("MapUnordered", f)
-    }
-}
+shows! { [I, F, Fut] MapUnordered<I, F, Fut>, "MapUnordered", it => window: it.window }
 
 /// See [`MapUnordered::next`].
 #[must_use = "futures do nothing unless polled"]
@@ -371,11 +346,7 @@ where
     }
 }
 
-impl<I, F, Fut> fmt::Debug for NextUnordered<'_, I, F, Fut> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("NextUnordered").field(&self.0).finish()
-    }
-}
+shows! { [I, F, Fut] NextUnordered<'_, I, F, Fut>, "NextUnordered", it => stream: it.0 }
 
 thread::waits! {
     ['a, I: Iterator, F: FnMut(I::Item) -> R, R: IntoFuture<IntoFuture = Fut, Output = Fut::Output>, Fut: Future]
