@@ -257,14 +257,14 @@ impl CordBuilder {
         // SAFETY: not the cord's thread yet, but the future can be sent as long as it was never polled: it holds
         // nothing but `start`, which is `Send`. The new thread is the cord's.
         let handle = unsafe { builder.spawn_local_on(&home, Location::caller(), first) };
-        let fiber = handle.task().clone();
+        let fiber = handle.fiber();
         let thread = home.clone();
         let started = thread::Builder::new().name(name).spawn(move || {
             let cord = Cord::new_in(thread, seed);
             // SAFETY: this is the cord's thread from now on.
             let run = |task| unsafe {
                 run::run(task);
-                fiber.state.is_complete().then_some(())
+                fiber.is_finished().then_some(())
             };
             // SAFETY: as above.
             cord.with_random(|| unsafe { Core::drive(&cord.home, 0, run) });

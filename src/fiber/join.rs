@@ -38,7 +38,7 @@ use crate::time::{Timeout, timeout};
 pub struct JoinHandle<T> {
     task: Task,
     taken: bool,
-    cancel_on_drop: bool,
+    pub(super) cancel_on_drop: bool,
     /// It was polled before the fiber had ended.
     waits: bool,
     /// The fiber had ended in the poll before, and there was no budget to say so.
@@ -117,15 +117,6 @@ impl<T> JoinHandle<T> {
     pub fn cancel_on_drop(mut self) -> JoinHandle<T> {
         self.cancel_on_drop = true;
         self
-    }
-
-    /// Undoes [`cancel_on_drop`](Self::cancel_on_drop).
-    pub(super) fn go_on_when_dropped(&mut self) {
-        self.cancel_on_drop = false;
-    }
-
-    pub(crate) fn task(&self) -> &Task {
-        &self.task
     }
 }
 

@@ -99,7 +99,7 @@ impl<T> JoinSet<T> {
 
     /// Lets all fibers go on by themselves; the set is empty then.
     pub fn detach_all(&mut self) {
-        self.handles.each().for_each(|mut handle| handle.go_on_when_dropped());
+        self.handles.each().for_each(|mut handle| handle.cancel_on_drop = false);
         self.handles.clear();
     }
 
