@@ -26,7 +26,7 @@ use crate::fiber::token::CancelToken;
 use crate::prim::{Arc, Mutex};
 use crate::task::error::JoinError;
 use crate::task::header::FiberId;
-use crate::task::home::{Busy, HomeRef};
+use crate::task::home::HomeRef;
 use crate::task::{context, finally, shows, thread};
 
 /// Where the fibers of a [`blocking_scope`] are started.
@@ -68,9 +68,7 @@ impl<'scope, 'env> BlockingScope<'scope, 'env> {
         });
         // SAFETY: only the lifetime changes. The module's invariants: future and outcome are gone before `'scope` ends.
         let fiber: Pin<Box<dyn Future<Output = ()> + Send + 'static>> = unsafe { std::mem::transmute(fiber) };
-        let builder = builder.root().scope(&self.scope);
-        let _busy = Busy::new(&*self.home);
-        let handle = builder.start_on(&self.home, Location::caller(), fiber);
+        let handle = builder.root().scope(&self.scope).start_on(&self.home, Location::caller(), fiber);
         ScopedHandle { handle, packet, _scope: PhantomData }
     }
 

@@ -6,7 +6,7 @@ use std::panic::Location;
 use crate::fiber::join::JoinHandle;
 use crate::fiber::spawn::Builder;
 use crate::task::context;
-use crate::task::home::{Busy, HomeRef};
+use crate::task::home::HomeRef;
 use crate::task::shows;
 
 /// Starts fibers on a [`Runtime`](crate::fiber::Runtime), from anywhere: plain threads, other executors, callbacks.
@@ -79,8 +79,6 @@ impl Builder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        // From outside, maybe.
-        let _busy = Busy::new(&**runtime.home());
         self.start_on(runtime.home(), Location::caller(), future)
     }
 }

@@ -52,22 +52,24 @@ impl Handle {
         F::IntoFuture: Send + 'static,
         F::Output: Send + 'static,
     {
-        On { stage: Stage::New(self.home().clone(), future.into_future()), at: Location::caller() }
+        On {
+            home: self.home().clone(),
+            future: Some(future.into_future()),
+            at: Location::caller(),
+            handle: None,
+        }
     }
 }
 
 /// See [`on`].
 #[must_use = "futures do nothing unless polled"]
 pub struct On<F: Future> {
-    stage: Stage<F>,
+    home: HomeRef,
+    /// Until it is spawned.
+    future: Option<F>,
     at: &'static Location<'static>,
-}
-
-enum Stage<F: Future> {
-    New(HomeRef, F),
-    Runs(JoinHandle<F::Output>),
-    /// In a poll only.
-    Starts,
+    /// From then on.
+    handle: Option<JoinHandle<F::Output>>,
 }
 
 /// Whom the end of the fiber wakes, on another executor; that one is busy until it has done so, whether or not it looks then.
@@ -94,22 +96,15 @@ where
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        if let Stage::New(..) = self.stage {
-            if let Stage::New(home, future) = std::mem::replace(&mut self.stage, Stage::Starts) {
-                let handle = {
-                    let _busy = Busy::new(&*home);
-                    Builder::new().root().start_on(&home, self.at, future)
-                };
-                self.stage = Stage::Runs(handle.cancel_on_drop());
-            }
+        let On { home, future, at, handle } = &mut *self;
+        if let Some(future) = future.take() {
+            let started = Builder::new().root().start_on(home, at, future);
+            *handle = Some(started.cancel_on_drop());
         }
-        let at = self.at;
-        let Stage::Runs(handle) = &mut self.stage else {
-            panic!("an `On` was polled after starting its fiber had panicked")
-        };
+        let Some(handle) = handle else { panic!("an `On` was polled after starting its fiber had panicked") };
         // (A new one each time: were it kept here, the executor would be busy until it looks.)
         let ending = context::with_home_here(|here| {
-            let here = here.filter(|here| !here.is(handle.task().home()))?;
+            let here = here.filter(|here| !here.is(home))?;
             Some(Waker::from(Arc::new(Ending { waker: cx.waker().clone(), _busy: Busy::new(here.clone()) })))
         });
         let polled = Pin::new(handle).poll(&mut Context::from_waker(ending.as_ref().unwrap_or(cx.waker())));
@@ -118,15 +113,14 @@ where
             outcome.unwrap_or_else(|error| match error.try_into_panic() {
                 Ok(payload) => panic::resume_unwind(payload),
                 Err(_cancelled) => panic!(
-                    "the fiber started by `on` at {} was cancelled; keep its runtime until the fiber has ended, and do \
-                     not cancel the fiber",
-                    at
+                    "the fiber started by `on` at {at} was cancelled; keep its runtime until the fiber has ended, and do \
+                     not cancel the fiber"
                 ),
             })
         })
     }
 }
 
-shows! { [F: Future] On<F>, "On", it => started: !matches!(it.stage, Stage::New(..)) }
+shows! { [F: Future] On<F>, "On", it => started: it.handle.is_some() }
 
 thread::waits! { [F: Future<Output: Send + 'static> + Send + 'static] On<F>, "On" }

@@ -195,10 +195,11 @@ impl Builder {
         F::Output: Send + 'static,
     {
         let at = Location::caller();
-        context::with_home(default_home, |home| self.start_on(home, at, future))
+        // SAFETY: the future is `Send`.
+        context::with_home(default_home, |home| unsafe { self.make(home, at, future).start(run::schedule) })
     }
 
-    /// Starts it on a given executor.
+    /// Starts it on a given executor, from anywhere.
     pub(crate) fn start_on<F>(
         self,
         home: &HomeRef,
@@ -209,6 +210,7 @@ impl Builder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        let _busy = Busy::new(&**home);
         // SAFETY: the future is `Send`.
         unsafe { self.make(home, at, future).start(run::schedule) }
     }
