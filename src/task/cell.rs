@@ -10,13 +10,15 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
-use crate::prim::UnsafeCell;
+use crate::prim::{AtomicPtr, Life, UnsafeCell};
 use crate::task::error::{JoinError, Outcome, Payload, discard, shielded};
 use crate::task::extras::Extras;
 use crate::task::header::{FiberId, Header, Task, Vtable};
 use crate::task::home::HomeRef;
+use crate::task::links::{Links, Shards};
 use crate::task::run;
 use crate::task::state::State;
+use crate::task::tie::Tie;
 
 union Stage<F: Future> {
     future: ManuallyDrop<F>,
@@ -43,8 +45,19 @@ pub(crate) struct Birth<'a> {
 
 impl Birth<'_> {
     pub(crate) fn header(self, state: State, vtable: &'static Vtable) -> Header {
-        let Birth { home, id, at, extras } = self;
-        Header::new(state, vtable, home.share().into_address(), id, at, Extras::into_address(extras))
+        Header {
+            state,
+            vtable,
+            home: self.home.share().into_address(),
+            id: self.id,
+            spawned_at: self.at,
+            extras: AtomicPtr::new(Extras::into_address(self.extras)),
+            links: Links::new(),
+            shards: Shards::new(),
+            tie: Tie::new(),
+            join: UnsafeCell::new(ManuallyDrop::new(None)),
+            life: Life::new(),
+        }
     }
 }
 

@@ -103,31 +103,6 @@ const _: () = assert!(
     cfg!(any(leno_loom, leno_shuttle, not(target_pointer_width = "64"))) || size_of::<Header>() == 96
 );
 
-impl Header {
-    pub(crate) fn new(
-        state: State,
-        vtable: &'static Vtable,
-        home: NonNull<()>,
-        id: FiberId,
-        spawned_at: &'static Location<'static>,
-        extras: *mut (),
-    ) -> Self {
-        Header {
-            state,
-            vtable,
-            home,
-            id,
-            spawned_at,
-            extras: AtomicPtr::new(extras),
-            links: Links::new(),
-            shards: Shards::new(),
-            tie: Tie::new(),
-            join: UnsafeCell::new(ManuallyDrop::new(None)),
-            life: Life::new(),
-        }
-    }
-}
-
 impl Drop for Header {
     fn drop(&mut self) {
         self.life.end();
