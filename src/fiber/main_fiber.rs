@@ -23,10 +23,9 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 use crate::fiber::core::Core;
-use crate::fiber::spawn::{admit, next_id};
+use crate::fiber::spawn::{Builder, admit, next_id};
 use crate::prim::{AtomicBool, Ordering};
 use crate::task::cell::{self, Birth};
-use crate::task::extras::Extras;
 use crate::task::finally;
 use crate::task::header::{Header, Task, Vtable};
 use crate::task::home::HomeRef;
@@ -34,7 +33,6 @@ use crate::task::roster::Admission;
 use crate::task::run;
 use crate::task::state::{By, Finish, Start, State};
 use crate::task::thread::{Gate, Keeper};
-use crate::task::watch::Watch;
 use crate::task::{budget, context, trace, waker, watch};
 
 #[repr(C)]
@@ -101,10 +99,8 @@ impl Main {
     /// Makes, lists and schedules it. For a cord this is its thread.
     pub(super) fn start(home: &HomeRef, at: &'static Location<'static>) -> Main {
         let (vtable, keeper) = if home.local { (&QUEUED, None) } else { (&GATED, Some(Keeper::new())) };
-        let watch = Watch::new(home.watching, None);
-        let extras = watch.is_some().then(|| Box::new(Extras { watch, ..Extras::default() }));
         let id = next_id();
-        let extras = trace::born(extras, id, at, "block_on");
+        let extras = trace::born(Builder::new().root().extras(home), id, at, "block_on");
         let header = Birth { home, id, at, extras }.header(State::main(), vtable);
         let gate = keeper.as_ref().map(Keeper::gate);
         let cell = Box::new(MainCell { header, gate, stuck: AtomicBool::new(false) });
@@ -151,7 +147,9 @@ impl Main {
             }
             Start::Cancelled => unreachable!("a main fiber cannot be cancelled"),
         }
-        if self.is_stuck() {
+        // SAFETY: a main fiber.
+        // ORDERING: Relaxed: it was set before the entry was made that this thread has taken.
+        if unsafe { cell(&task) }.stuck.load(Ordering::Relaxed) {
             self.fail();
         }
         // (In one place all the while: it may be large.)
@@ -177,12 +175,6 @@ impl Main {
             Finish::Cancelled => unreachable!("a main fiber cannot be cancelled"),
         }
         polled
-    }
-
-    fn is_stuck(&self) -> bool {
-        // SAFETY: a main fiber.
-        // ORDERING: Relaxed: it was set before the entry was made that this thread has taken.
-        unsafe { cell(&self.task) }.stuck.load(Ordering::Relaxed)
     }
 
     #[cold]

@@ -166,7 +166,7 @@ impl Builder {
 
     /// Takes out what it has beside its header, on `home`, as a child of the fiber that runs here.
     #[inline]
-    fn extras(&mut self, home: &HomeRef) -> Option<Box<Extras>> {
+    pub(super) fn extras(&mut self, home: &HomeRef) -> Option<Box<Extras>> {
         let Builder { name, root, daemon, group, slice_limit } = self;
         let inherited = context::with_task(|parent| {
             let extras = if *root || !parent.home().is(home) { None } else { parent.extras() }?;
