@@ -89,9 +89,7 @@ use self::park::Sleepers;
 pub(crate) use self::worker::Worker;
 use self::worker::{KEEP, LATE, Own};
 use crate::fiber::ring::Entry;
-use crate::prim::{
-    AtomicBool, AtomicUsize, MODEL, Mutex, MutexGuard, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence,
-};
+use crate::prim::{AtomicBool, AtomicUsize, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence};
 use crate::task::{budget, context, thread};
 use crate::time::timers::Timers;
 
@@ -654,13 +652,13 @@ impl<T: Entry> Crew<T> {
     /// Whoever acts as the only worker ceases to, until it [returns](Self::returns), with what this gives: see the module, "Away".
     #[must_use]
     pub(crate) fn leaves(&self) -> usize {
-        let mut presence = self.presence.lock();
-        presence.is_vacant = true;
-        let replaced = presence.replaced;
-        if !bug!("crew_leaves_unseen") {
-            Self::tell(presence);
-        }
-        replaced
+        self.change(|presence| {
+            if bug!("crew_leaves_unseen") {
+                presence.waiters.clear();
+            }
+            presence.is_vacant = true;
+            presence.replaced
+        })
     }
 
     /// Ends [`leaves`](Self::leaves). False: somebody has come in its place, and it is the worker no more.
@@ -674,18 +672,19 @@ impl<T: Entry> Crew<T> {
 
     // The end.
 
-    /// Something in the workers' presence has changed.
-    fn tell(mut presence: MutexGuard<'_, Presence>) {
-        let waiters = std::mem::take(&mut presence.waiters);
-        drop(presence);
+    /// Changes something in the workers' presence, and has those look who wait for it.
+    fn change<R>(&self, change: impl FnOnce(&mut Presence) -> R) -> R {
+        let (result, waiters) = {
+            let mut presence = self.presence.lock();
+            (change(&mut presence), std::mem::take(&mut presence.waiters))
+        };
         waiters.into_iter().for_each(Waker::wake);
+        result
     }
 
     /// A worker's thread has ended what it had, or was replaced.
     pub(crate) fn gone(&self) {
-        let mut presence = self.presence.lock();
-        presence.gone += 1;
-        Self::tell(presence);
+        self.change(|presence| presence.gone += 1);
     }
 
     /// Another thread helps to end what is left, until it has [helped](Self::helped).
@@ -694,9 +693,7 @@ impl<T: Entry> Crew<T> {
     }
 
     pub(crate) fn helped(&self) {
-        let mut presence = self.presence.lock();
-        presence.helpers -= 1;
-        Self::tell(presence);
+        self.change(|presence| presence.helpers -= 1);
     }
 
     /// Waits for something of the workers' presence.
@@ -739,9 +736,9 @@ impl<T: Entry> Crew<T> {
         let Some(replaced) = replaced else { return };
         f();
         // Others may come to it as well, to find what is left.
-        let mut presence = self.presence.lock();
-        presence.is_vacant |= presence.replaced == replaced || bug!("crew_is_left_by_who_was_replaced");
-        Self::tell(presence);
+        self.change(|presence| {
+            presence.is_vacant |= presence.replaced == replaced || bug!("crew_is_left_by_who_was_replaced");
+        });
     }
 
     /// Whether somebody acts in its place, or has.
@@ -766,9 +763,7 @@ impl<T: Entry> Crew<T> {
             }
             woken
         };
-        for index in woken {
-            self.workers[index].bell.notify_one();
-        }
+        self.notify(woken);
     }
 
     /// Of a crew that has ended: takes one that was injected before, or that a worker had when it was about to block. The caller

@@ -78,7 +78,7 @@ fn needs_searcher(idle: usize) -> bool {
 impl<T: Entry> Bell for Crew<T> {
     fn ring(&self) {
         let _sleepers = self.sleepers.lock();
-        self.workers[0].bell.notify_one();
+        self.notify([0]);
     }
 }
 
@@ -96,7 +96,12 @@ impl<T: Entry> Crew<T> {
     #[cold]
     fn rouse(&self) {
         let watcher = Self::appoint(&mut self.sleepers.lock(), &self.dormant);
-        if let Some(index) = watcher {
+        self.notify(watcher);
+    }
+
+    /// Has these look whether they are still asleep, and until when.
+    pub(super) fn notify(&self, workers: impl IntoIterator<Item = usize>) {
+        for index in workers {
             self.workers[index].bell.notify_one();
         }
     }
@@ -128,7 +133,7 @@ impl<T: Entry> Crew<T> {
             self.rise(&mut sleepers, index);
             index
         };
-        self.workers[woken].bell.notify_one();
+        self.notify([woken]);
     }
 
     /// Takes a sleeper off the list: it is a searcher from now on (1).
@@ -147,9 +152,7 @@ impl<T: Entry> Crew<T> {
         // Where all slept, only the one that rises now can push, or have the next timer watched, and it sees the mark.
         // Otherwise another one may have pushed already.
         if was_watcher && unwatched && !all && !bug!("crew_hands_no_watch_on") {
-            if let Some(heir) = Self::appoint(sleepers, &self.dormant) {
-                self.workers[heir].bell.notify_one();
-            }
+            self.notify(Self::appoint(sleepers, &self.dormant));
         }
     }
 
@@ -320,13 +323,10 @@ impl<T: Entry> Crew<T> {
 
     /// A worker that keeps something waiting and has been in the same poll since the last look.
     fn look_at_turns(&self, own: &mut Own<T>) -> Option<usize> {
-        let mut stuck = None;
-        for (worker, seen) in self.workers.iter().zip(&mut own.seen) {
-            if worker.is_stuck_since(seen) {
-                stuck = Some(worker.index);
-            }
-        }
-        stuck
+        // (All of them are looked at.)
+        self.workers.iter().zip(&mut own.seen).fold(None, |stuck, (worker, seen)| {
+            if worker.is_stuck_since(seen) { Some(worker.index) } else { stuck }
+        })
     }
 
     /// A timer was set that is the first one now, due at `at`. `own`: by a worker of this crew, which looks at it itself,
@@ -356,9 +356,7 @@ impl<T: Entry> Crew<T> {
             self.cover(&sleepers);
             whom
         };
-        if let Some(index) = whom {
-            self.workers[index].bell.notify_one();
-        }
+        self.notify(whom);
     }
 
     /// One more that may make fibers ready. While a virtual clock goes on this waits for the lock of the sleepers: never with that
@@ -379,9 +377,7 @@ impl<T: Entry> Crew<T> {
             && !bug!("closed_calm_is_silent")
         {
             let last = self.sleepers.lock().asleep.last().copied();
-            if let Some(index) = last {
-                self.workers[index].bell.notify_one();
-            }
+            self.notify(last);
         }
     }
 }
