@@ -118,12 +118,11 @@ impl<T: Entry> Ring<T> {
         Ok(())
     }
 
-    /// Owner: takes the oldest.
+    /// Takes the oldest; for the owner, and for thieves.
     #[inline]
     pub(crate) fn pop(&self) -> Option<T> {
-        let tail = self.tail.load(Ordering::Relaxed);
         let mut head = self.head.load(Ordering::Acquire);
-        while head != tail {
+        while self.tail.load(Ordering::Acquire) > head {
             let raw = self.cell(head).load(Ordering::Relaxed);
             if bug!("ring_pop_stores") {
                 self.head.store(head + 1, Ordering::Release);
@@ -187,14 +186,9 @@ impl<T: Entry> Ring<T> {
 
     /// Thief: takes the oldest, or who stands in the slot.
     pub(crate) fn steal_one(&self) -> Option<T> {
-        let mut head = self.head.load(Ordering::Acquire);
-        while self.tail.load(Ordering::Acquire) > head {
-            let raw = self.cell(head).load(Ordering::Relaxed);
-            match self.head.compare_exchange(head, head + 1, Ordering::AcqRel, Ordering::Acquire) {
-                // SAFETY: the exchange took it.
-                Ok(_) => return Some(unsafe { entry(raw) }),
-                Err(now) => head = now,
-            }
+        let oldest = self.pop();
+        if oldest.is_some() {
+            return oldest;
         }
         // Only what was seen is taken: null over null could hide a store of the owner's.
         let raw = self.slot.load(Ordering::Relaxed);
