@@ -120,9 +120,8 @@ impl<T> Future for ScopedHandle<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.handle).poll(cx).map(|outcome| {
-            outcome.map(|()| match self.packet.lock().take() {
-                Some(value) => value,
-                None => unreachable!("a fiber that has ended by itself has left its value"),
+            outcome.map(|()| {
+                self.packet.lock().take().expect("a fiber that has ended by itself has left its value")
             })
         })
     }

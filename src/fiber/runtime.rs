@@ -221,13 +221,8 @@ shows! {
 
 /// Not every string can be a thread's name.
 pub(super) fn check_name(name: &str) -> io::Result<()> {
-    if name.contains('\0') {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "a thread's name cannot contain a zero byte",
-        ));
-    }
-    Ok(())
+    let message = "a thread's name cannot contain a zero byte";
+    if name.contains('\0') { Err(io::Error::new(io::ErrorKind::InvalidInput, message)) } else { Ok(()) }
 }
 
 /// A worker's life.
