@@ -3,15 +3,14 @@
 use std::future::{Future, IntoFuture};
 use std::panic::{self, Location};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll};
 
 use crate::fiber::handle::Handle;
 use crate::fiber::join::JoinHandle;
 use crate::fiber::runtime::Runtime;
 use crate::fiber::spawn::Builder;
 use crate::task::error::discard;
-use crate::task::home::{Busy, HomeRef};
+use crate::task::home::HomeRef;
 use crate::task::{context, shows, thread};
 
 /// Runs `future` as a fiber of `runtime` and returns its output: for a part of a task that has to run elsewhere, on dedicated
@@ -72,19 +71,6 @@ pub struct On<F: Future> {
     handle: Option<JoinHandle<F::Output>>,
 }
 
-/// Whom the end of the fiber wakes, on another executor; that one is busy until it has done so, whether or not it looks then.
-struct Ending {
-    waker: Waker,
-    /// After the waker.
-    _busy: Busy<HomeRef>,
-}
-
-impl Wake for Ending {
-    fn wake(self: Arc<Self>) {
-        self.waker.wake_by_ref();
-    }
-}
-
 /// The future is not pinned before it is spawned.
 impl<F: Future> Unpin for On<F> {}
 
@@ -102,13 +88,10 @@ where
             *handle = Some(started.cancel_on_drop());
         }
         let Some(handle) = handle else { panic!("an `On` was polled after starting its fiber had panicked") };
-        // (A new one each time: were it kept here, the executor would be busy until it looks.)
-        let ending = context::with_home_here(|here| {
-            let here = here.filter(|here| !here.is(home))?;
-            Some(Waker::from(Arc::new(Ending { waker: cx.waker().clone(), _busy: Busy::new(here.clone()) })))
-        });
-        let polled = Pin::new(handle).poll(&mut Context::from_waker(ending.as_ref().unwrap_or(cx.waker())));
-        discard(ending);
+        // (A new one each time, and not kept here: once the fiber has ended the executor is busy no more, whether or not it looks.)
+        let waker = context::busy_waker(cx.waker(), Some(home));
+        let polled = Pin::new(handle).poll(&mut Context::from_waker(&waker));
+        discard(waker);
         polled.map(|outcome| {
             outcome.unwrap_or_else(|error| match error.try_into_panic() {
                 Ok(payload) => panic::resume_unwind(payload),

@@ -17,6 +17,8 @@ use std::marker::PhantomData;
 use std::mem::{self, ManuallyDrop};
 use std::panic::Location;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::task::{Wake, Waker};
 use std::time::Instant;
 
 use crate::prim::{self, Mutex};
@@ -367,13 +369,25 @@ pub(crate) fn home() -> Option<HomeRef> {
     with_home_here(|home| home.cloned())
 }
 
-/// From now on the executor that this thread works for, if any, counts what `busy` counts. Returns the count of another executor,
-/// to be dropped where no lock is held.
-#[must_use]
-pub(crate) fn count_here(busy: &mut Option<Busy<HomeRef>>) -> Option<Busy<HomeRef>> {
-    with_home_here(|here| {
-        let here = here.filter(|here| !busy.as_ref().is_some_and(|busy| busy.home().is(here)))?;
-        busy.replace(Busy::new(here.clone()))
+/// What is woken by something elsewhere.
+struct Elsewhere {
+    waker: Waker,
+    /// After the waker.
+    _busy: Busy<HomeRef>,
+}
+
+impl Wake for Elsewhere {
+    fn wake(self: Arc<Self>) {
+        self.waker.wake_by_ref();
+    }
+}
+
+/// As `waker`, for something that goes on elsewhere: until it has been used or dropped, the executor that this thread works for, if
+/// any, is busy. Unless that is `there`, where it goes on.
+pub(crate) fn busy_waker(waker: &Waker, there: Option<&HomeRef>) -> Waker {
+    with_home_here(|here| match here.filter(|here| !there.is_some_and(|there| there.is(here))) {
+        Some(here) => Arc::new(Elsewhere { waker: waker.clone(), _busy: Busy::new(here.clone()) }).into(),
+        None => waker.clone(),
     })
 }
 
