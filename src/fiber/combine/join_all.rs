@@ -127,13 +127,12 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let polled = this.outputs.try_poll_all("TryJoinAll", || this.members.poll_next(cx));
+        let mut drops = InTurn::default();
         if let Poll::Ready(Err(_)) = polled {
-            let mut drops = InTurn::default();
             drops.call(|| this.members.clear());
             drops.call(|| this.outputs.clear());
-            return drops.give(polled);
         }
-        polled
+        drops.give(polled)
     }
 }
 

@@ -250,14 +250,13 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let polled = this.outputs.try_poll_all("TryMapConcurrent", || this.window.poll_next(cx));
+        let mut drops = InTurn::default();
         if let Poll::Ready(Err(_)) = polled {
-            let mut drops = InTurn::default();
             drops.call(|| this.window.members.clear());
             drops.call(|| this.outputs.clear());
             drops.call(|| this.window.items = None);
-            return drops.give(polled);
         }
-        polled
+        drops.give(polled)
     }
 }
 

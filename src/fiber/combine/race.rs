@@ -1,15 +1,12 @@
 //! The first of two.
 
 use std::future::{Future, IntoFuture};
-use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::Either;
-use crate::task::budget;
 use crate::task::error::InTurn;
-use crate::task::shows;
-use crate::task::thread;
+use crate::task::{budget, or_clean, shows, thread};
 
 /// Waits for the first of two futures to complete, and drops the other.
 ///
@@ -56,28 +53,12 @@ pub struct Race<A, B> {
     refused: bool,
 }
 
-/// Both, to be dropped where they are when it goes.
-struct Both<'a, A, B> {
-    a: Pin<&'a mut Option<A>>,
-    b: Pin<&'a mut Option<B>>,
-}
-
-impl<A, B> Both<'_, A, B> {
-    /// Drops both, and gives the output; that is dropped as well should one of their drops panic.
-    fn give<R>(self, output: R) -> R {
-        let mut drops = InTurn::default();
-        drops.call(|| drop(self));
-        drops.give(output)
-    }
-}
-
-impl<A, B> Drop for Both<'_, A, B> {
-    fn drop(&mut self) {
-        let mut drops = InTurn::default();
-        drops.call(|| self.a.set(None));
-        drops.call(|| self.b.set(None));
-        drops.end();
-    }
+/// Drops both where they are.
+fn drop_both<A, B>((a, b): &mut (Pin<&mut Option<A>>, Pin<&mut Option<B>>)) {
+    let mut drops = InTurn::default();
+    drops.call(|| a.set(None));
+    drops.call(|| b.set(None));
+    drops.end();
 }
 
 impl<A: Future, B: Future> Future for Race<A, B> {
@@ -86,27 +67,26 @@ impl<A: Future, B: Future> Future for Race<A, B> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: both fields are pinned with `self`: they are not moved, there is no `Drop` for `Race`, and it is
         // `Unpin` only if both are.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: as above.
-        let mut both =
-            unsafe { Both { a: Pin::new_unchecked(&mut this.a), b: Pin::new_unchecked(&mut this.b) } };
-        let (Some(a), Some(b)) = (both.a.as_mut().as_pin_mut(), both.b.as_mut().as_pin_mut()) else {
-            panic!("a `Race` was polled after it was ready")
+        let (mut both, refused) = unsafe {
+            let this = self.get_unchecked_mut();
+            ((Pin::new_unchecked(&mut this.a), Pin::new_unchecked(&mut this.b)), &mut this.refused)
         };
-        let _endless = budget::endless();
-        if let Poll::Ready(output) = a.poll(cx) {
-            return Poll::Ready(both.give(Either::Left(output)));
+        let polled = or_clean(&mut both, drop_both, |(a, b)| {
+            let (Some(a), Some(b)) = (a.as_mut().as_pin_mut(), b.as_mut().as_pin_mut()) else {
+                panic!("a `Race` was polled after it was ready")
+            };
+            let _endless = budget::endless();
+            if let Poll::Ready(output) = a.poll(cx) {
+                return Poll::Ready(Either::Left(output));
+            }
+            // (Once: others that always use up the budget first must not keep `b` waiting.)
+            if budget::may_look(refused, cx) { b.poll(cx).map(Either::Right) } else { Poll::Pending }
+        });
+        let mut drops = InTurn::default();
+        if polled.is_ready() {
+            drops.call(|| drop_both(&mut both));
         }
-        // (Once: others that always use up the budget first must not keep `b` waiting.)
-        if !budget::may_look(&mut this.refused, cx) {
-            mem::forget(both);
-            return Poll::Pending;
-        }
-        if let Poll::Ready(output) = b.poll(cx) {
-            return Poll::Ready(both.give(Either::Right(output)));
-        }
-        mem::forget(both);
-        Poll::Pending
+        drops.give(polled)
     }
 }
 
