@@ -112,35 +112,24 @@ unsafe fn poll<F: Future>(header: NonNull<Header>, cx: &mut Context<'_>) -> Poll
         // SAFETY: running, so the future is there and ours alone; the cell never moves.
         stage.with_mut(|stage| unsafe { Pin::new_unchecked(&mut *(*stage).future) }.poll(cx))
     }));
+    // SAFETY: the running thread has a count; it stays there.
+    let task = ManuallyDrop::new(unsafe { Task::from_raw(header) });
     let outcome = match polled {
         Ok(Poll::Pending) => return Poll::Pending,
         Ok(Poll::Ready(value)) => Ok(value),
-        // SAFETY: as above.
-        Err(payload) => Err(unsafe { panicked(header, payload) }),
+        Err(payload) => Err(JoinError::panicked(Some(&task), payload)),
     };
     // SAFETY: as above.
-    unsafe { settle::<F>(header, outcome) };
+    unsafe { settle::<F>(&task, outcome) };
     Poll::Ready(())
 }
 
 /// # Safety
 ///
 /// As `Vtable::cancel` says: the caller is the running thread.
-unsafe fn cancel<F: Future>(header: NonNull<Header>) {
-    // SAFETY: the running thread has a count; it stays there.
-    let task = ManuallyDrop::new(unsafe { Task::from_raw(header) });
+unsafe fn cancel<F: Future>(task: &Task) {
     // SAFETY: a fiber of this vtable, running on this thread.
-    unsafe { settle::<F>(header, Err(JoinError::cancelled(&task))) };
-}
-
-/// # Safety
-///
-/// The caller is the running thread of this fiber.
-#[cold]
-unsafe fn panicked(header: NonNull<Header>, payload: Payload) -> JoinError {
-    // SAFETY: the running thread has a count; it stays there.
-    let task = ManuallyDrop::new(unsafe { Task::from_raw(header) });
-    JoinError::panicked(Some(&task), payload)
+    unsafe { settle::<F>(task, Err(JoinError::cancelled(task))) };
 }
 
 /// Drops the future and stores the outcome: the first panic wins, and any panic wins over a value or a cancel.
@@ -148,9 +137,9 @@ unsafe fn panicked(header: NonNull<Header>, payload: Payload) -> JoinError {
 /// # Safety
 ///
 /// A fiber of this `F`. The caller is the running thread, and does this once.
-unsafe fn settle<F: Future>(header: NonNull<Header>, mut outcome: Outcome<F::Output>) {
+unsafe fn settle<F: Future>(task: &Task, mut outcome: Outcome<F::Output>) {
     // SAFETY: by contract.
-    let stage = unsafe { stage::<F>(header) };
+    let stage = unsafe { stage::<F>(task.as_raw()) };
     let dropped = panic::catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the future is there and ours alone, and is not touched again.
         stage.with_mut(|stage| unsafe { ManuallyDrop::drop(&mut (*stage).future) });
@@ -158,19 +147,16 @@ unsafe fn settle<F: Future>(header: NonNull<Header>, mut outcome: Outcome<F::Out
     if let Err(payload) = dropped {
         match &outcome {
             Err(first) if first.is_panic() => discard(payload),
-            // SAFETY: as above.
-            _ => discard(std::mem::replace(&mut outcome, Err(unsafe { panicked(header, payload) }))),
+            _ => discard(std::mem::replace(&mut outcome, Err(JoinError::panicked(Some(task), payload)))),
         }
     }
-    // SAFETY: the running thread has a count; it stays there.
-    let task = ManuallyDrop::new(unsafe { Task::from_raw(header) });
     if let Some(extras) = task.extras() {
         // SAFETY: as above, inside the fiber.
-        unsafe { extras.locals.end(|payload| report(&task, payload)) };
+        unsafe { extras.locals.end(|payload| report(task, payload)) };
         if let (Some(payload), Some(group)) =
             (outcome.as_ref().err().and_then(JoinError::payload), &extras.group)
         {
-            group.panics(&task, payload);
+            group.panics(task, payload);
         }
     }
     // SAFETY: ours alone; there is nothing to drop in its place.

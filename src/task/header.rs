@@ -70,7 +70,7 @@ pub(crate) struct Vtable {
     /// Polls the future. `Ready`: the future is dropped, the outcome stored, panics included.
     pub(crate) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> Poll<()>,
     /// Drops the future and stores the outcome of a cancel.
-    pub(crate) cancel: unsafe fn(NonNull<Header>),
+    pub(crate) cancel: unsafe fn(&Task),
     /// Moves the outcome to where the pointer says: an `Outcome<T>` of the fiber's own `T`.
     pub(crate) take_outcome: unsafe fn(NonNull<Header>, *mut ()),
     /// Drops the outcome; a panic, also one in the value's drop, goes to the fiber's group, or to the hook.

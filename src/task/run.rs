@@ -150,7 +150,7 @@ unsafe fn end_owned(task: Task) {
     let frame = unsafe { context::enter_fiber(&mut place, &task) };
     let cancel = task.vtable.cancel;
     // SAFETY: by contract.
-    unsafe { cancel(task.as_raw()) };
+    unsafe { cancel(&task) };
     drop(frame);
     finish(task);
 }
@@ -178,7 +178,7 @@ pub(crate) unsafe fn end(task: &Task) {
 pub(crate) unsafe fn end_unlisted(task: Task) {
     let cancel = task.vtable.cancel;
     // SAFETY: owned; the thread is right by contract.
-    unsafe { cancel(task.as_raw()) };
+    unsafe { cancel(&task) };
     finish(task);
 }
 
