@@ -116,7 +116,7 @@ pub mod model {
     #[cfg(leno_epoch)]
     pub use crate::wait::model as pool;
 
-    /// Whether nodes are recycled, as in real builds, in this scenario from now on.
+    /// Whether nodes and parkers are recycled, as in real builds, in this scenario from now on.
     pub fn recycle_nodes(recycle: bool) {
         crate::prim::REUSE.set(recycle);
     }

@@ -3,7 +3,8 @@
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
-use leno::model::task::thread::{Host, Wait, block_on, recycle};
+use leno::model::recycle_nodes;
+use leno::model::task::thread::{Host, Wait, block_on};
 
 use super::harness::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use super::harness::{Arc, Mutex, thread};
@@ -91,7 +92,7 @@ pub(crate) fn spurious_wake_against_wake() {
 /// One thread waits and goes, another one has its parker then, or one of its own; a wake for the first comes at any
 /// time. `parker_keeps_its_thread`.
 pub(crate) fn late_wake_of_a_former_owner() {
-    recycle();
+    recycle_nodes(true);
     let event = Event::new();
     let mut former = Wait::new();
     let (first, late) = (former.waker(), former.waker());
@@ -135,7 +136,7 @@ pub(crate) fn wake_during_a_nested_wait() {
 
 /// Both recycle, both wake and are woken.
 pub(crate) fn two_wait_for_each_other() {
-    recycle();
+    recycle_nodes(true);
     let (here, there) = (Event::new(), Event::new());
     let (reached, happens) = (here.clone(), there.clone());
     let peer = thread::spawn(move || {

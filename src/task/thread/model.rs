@@ -9,12 +9,6 @@ use std::task::Waker;
 
 use super::gate::{Gate, Keeper};
 use super::parker::{self, Current, Seen};
-use crate::prim;
-
-/// Has this execution recycle parkers.
-pub fn recycle() {
-    prim::REUSE.set(true);
-}
 
 /// Drives a future on the calling thread.
 pub fn block_on<F: Future>(future: F) -> F::Output {
