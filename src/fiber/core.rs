@@ -1,4 +1,5 @@
-//! What a runtime and a cord have in common: a crew of workers, timers, a clock, a panic hook. It is their seam.
+//! What a runtime and a cord have in common: a crew of workers with timers and a clock, and the user's hooks. To their fibers it is
+//! the [`seam`](crate::task::seam).
 
 use std::any::Any;
 use std::ptr::NonNull;
@@ -44,7 +45,7 @@ pub(crate) enum Order {
 pub(crate) struct Core {
     crew: Crew<Task>,
     hooks: Hooks,
-    /// Of a closed world.
+    /// In a closed world: what tells that its fibers wait for each other.
     report: Option<Report>,
     /// Those who help to end it.
     helpers: Mutex<Vec<thread::JoinHandle<()>>>,

@@ -11,8 +11,9 @@
 //! 1. The fiber is running whenever its future is polled, and completed before `block_on` returns or unwinds;
 //!    wakers that live longer find it complete.
 //! 2. The gate is a queue of one entry (`state.rs`, invariants 1 and 2), empty when the fiber runs.
-//! 3. Of a closed world (`crew/closed.rs`): `stuck` is set by whoever wakes the fiber only to have it say so, before it can run. It
-//!    is on the list of those who can be told while its thread is counted as busy, waits at the gate, or drives the cord.
+//! 3. In a closed world (`crew/closed.rs`): whoever wakes the fiber only to have it report that all are stuck sets `stuck` before
+//!    it can run. The fiber is on the list of those who can be told while its thread is counted as busy, waits at the gate, or
+//!    drives the cord.
 
 use std::future::Future;
 use std::marker::PhantomData;

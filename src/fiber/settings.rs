@@ -15,7 +15,7 @@ pub(crate) struct Settings {
     pub(crate) inspect: bool,
     /// Longer polls are told.
     pub(crate) limit: Option<Duration>,
-    /// Of a closed world.
+    /// In a closed world: what tells that its fibers wait for each other.
     pub(crate) report: Option<Report>,
 }
 

@@ -6,7 +6,7 @@
 //!     └─ group of fibers, if it is a scope's
 //! ```
 //!
-//! A node's *gate* is the [signal](Signal) of a group with one worker, which is done when the token is cancelled.
+//! A node's *gate* is a [`Signal`] with a count, which is 1 until the token is cancelled: those who wait there wait for 0.
 //!
 //! Invariants:
 //!

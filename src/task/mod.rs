@@ -1,4 +1,4 @@
-//! L1: what the layers above need of a fiber.
+//! What the layers above need of a fiber: the layer that stands on `prim` alone.
 //!
 //! A fiber is one allocation, a [`header::Header`] followed by its future or, later, its outcome
 //! ([`cell`]). Everything that happens to it is a transition of one atomic word ([`state`]); its waker is a

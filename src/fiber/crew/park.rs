@@ -16,8 +16,8 @@
 //! then the next deadline. Whoever changes that (sets an earlier timer, takes the last sleeper out, takes a bell down) rings one of
 //! these bells with the lock, unless somebody sleeps, or one of those who block sleeps no longer than until the next deadline
 //! anyway: so it is looked after. (A worker that sets one takes the lock only if it sees in `blocked` that there are such bells.) A
-//! cord that is driven by somebody's worker hangs up a bell there, too. (That one rings with both locks; its own crew's is the
-//! second one.)
+//! cord that is driven in a fiber of a runtime hangs up a bell in the runtime's crew, too, as it sleeps. (Whoever rings that one
+//! has the lock of the runtime's sleepers, and takes that of the cord's.)
 
 use std::ptr;
 use std::time::{Duration, Instant};
