@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
-use crate::prim::{AtomicPtr, Life, UnsafeCell};
+use crate::prim::{AtomicPtr, Life, UnsafeCell, WakerSlot};
 use crate::task::error::{JoinError, Outcome, Payload, discard, shielded};
 use crate::task::extras::Extras;
 use crate::task::header::{FiberId, Header, Task, Vtable};
@@ -55,7 +55,7 @@ impl Birth<'_> {
             links: Links::new(),
             shards: Shards::new(),
             tie: Tie::new(),
-            join: UnsafeCell::new(ManuallyDrop::new(None)),
+            join: WakerSlot::new(),
             life: Life::new(),
         }
     }

@@ -20,9 +20,9 @@ use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::panic::Location;
 use std::ptr::NonNull;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
-use crate::prim::{AtomicPtr, Life, UnsafeCell};
+use crate::prim::{AtomicPtr, Life, WakerSlot};
 use crate::task::here::{self, Post};
 use crate::task::links::{Links, Shards};
 use crate::task::shows::one_line;
@@ -93,8 +93,7 @@ pub(crate) struct Header {
     pub(crate) links: Links<Header>,
     pub(crate) shards: Shards,
     pub(super) tie: Tie,
-    /// Emptied by its protocol, never dropped with the header.
-    pub(crate) join: UnsafeCell<ManuallyDrop<Option<Waker>>>,
+    pub(super) join: WakerSlot,
     pub(crate) life: Life,
 }
 

@@ -1,6 +1,6 @@
 //! The join slot: where the one waiter for a fiber's outcome leaves its waker, and the outcome's way out.
 //!
-//! The slot is a plain cell; the state word says who may touch it:
+//! The state word says who may touch the slot:
 //!
 //! | WAKER | COMPLETE | the slot belongs to |
 //! |---|---|---|
@@ -16,22 +16,12 @@
 //!    transition that sets COMPLETE, so exactly one side owns the waker afterwards.
 //! 3. Wakers are foreign: they are cloned before and dropped after the slot is touched, never in between.
 
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::task::{Context, Poll, Waker};
 
 use crate::task::error::{Outcome, discard, shielded};
 use crate::task::header::Task;
 use crate::task::state::DropHandle;
-
-/// Puts a waker into the slot, or takes one out.
-///
-/// # Safety
-///
-/// The slot is the caller's by the table above.
-unsafe fn exchange(task: &Task, waker: Option<Waker>) -> Option<Waker> {
-    // SAFETY: exclusive, by this function's contract.
-    task.join.with_mut(|slot| std::mem::replace(unsafe { &mut **slot }, waker))
-}
 
 /// Waits for the outcome of `task`.
 ///
@@ -54,25 +44,21 @@ pub(crate) unsafe fn poll_outcome<T>(task: &Task, cx: &mut Context<'_>) -> Poll<
 /// Leaves `waker` in the slot; false: complete.
 fn register(task: &Task, waker: &Waker) -> bool {
     let had_waker = task.state.has_waker();
-    if had_waker {
-        // SAFETY: WAKER is set, so nobody writes: we would have to clear it first, and the completing thread
-        // moves the waker out, which reads (the bits stay).
-        let same = task.join.with(|slot| unsafe { &**slot }.as_ref().is_some_and(|old| old.will_wake(waker)));
-        if same {
-            // A completion that comes after this line, or came before it, finds this waker and wakes it.
-            return true;
-        }
+    if had_waker && task.join.is(waker) {
+        // A completion that comes after this line, or came before it, finds this waker and wakes it.
+        return true;
     }
     let new = waker.clone();
     if had_waker && !task.state.withdraw_waker() {
         return false;
     }
-    // SAFETY: WAKER is clear: it was so, or we cleared it before COMPLETE. So the slot is ours.
-    let old = unsafe { exchange(task, Some(new)) };
+    // WAKER is clear: it was so, or we cleared it before COMPLETE. So the slot is ours.
+    let old = task.join.take();
+    task.join.set(new);
     let published = task.state.publish_waker();
     if !published {
-        // SAFETY: complete without WAKER: the slot is ours.
-        discard(unsafe { exchange(task, None) });
+        // Complete without WAKER: the slot is ours.
+        discard(task.join.take());
     }
     discard(old);
     published
@@ -91,8 +77,8 @@ pub(crate) unsafe fn detach(task: &Task, taken: bool) {
     match task.state.drop_handle() {
         DropHandle::Detached { waker } => {
             if waker {
-                // SAFETY: WAKER was cleared before COMPLETE: the slot is ours.
-                discard(unsafe { exchange(task, None) });
+                // WAKER was cleared before COMPLETE: the slot is ours.
+                discard(task.join.take());
             }
         }
         DropHandle::Complete => {
@@ -103,16 +89,9 @@ pub(crate) unsafe fn detach(task: &Task, taken: bool) {
     }
 }
 
-/// Wakes who waits for `task`.
-///
-/// # Safety
-///
-/// The caller completed the task and found WAKER set.
-pub(crate) unsafe fn wake_joiner(task: &Task) {
-    // Reads, as `register` may be comparing: the bits stay where they are, and nobody uses them again.
-    // SAFETY: the slot is ours (invariant 2), so the waker is moved out once; it is initialized.
-    let waker = task.join.with(|slot| unsafe { slot.read() });
-    if let Some(waker) = ManuallyDrop::into_inner(waker) {
+/// Wakes who waits for `task`. The caller has completed it, and found WAKER set: so the slot is its own (invariant 2).
+pub(crate) fn wake_joiner(task: &Task) {
+    if let Some(waker) = task.join.take() {
         shielded(|| waker.wake());
     }
 }

@@ -208,7 +208,6 @@ pub(crate) fn finish(task: Task) {
         context::behind(|| group.ended(&task));
     }
     if completed.waker {
-        // SAFETY: we completed it, and found the waker published.
-        context::behind(|| unsafe { join::wake_joiner(&task) });
+        context::behind(|| join::wake_joiner(&task));
     }
 }
