@@ -277,10 +277,7 @@ impl<R> Unblock<R> {
                 drop(state);
                 // Its panic must not cost the result.
                 discard(waker);
-                match result {
-                    Ok(value) => Poll::Ready(Ok(value)),
-                    Err(payload) => panic::resume_unwind(payload),
-                }
+                Poll::Ready(Ok(result.unwrap_or_else(|payload| panic::resume_unwind(payload))))
             }
             _gone => {
                 drop(state);
