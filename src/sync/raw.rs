@@ -106,11 +106,11 @@ use std::time::Instant;
 use super::borrowed::Borrowed;
 use crate::prim::thread::panicking;
 use crate::prim::{self, Ordering};
+use crate::task::context;
 use crate::task::place::Place;
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::{Holder, Thing};
-use crate::time::now;
 use crate::wait::{
     Attempt, Branch, By, Left, Line, NodeRef, OWN, Parcel, Primitive, STAMP_MASK, Tray, Waiter, Word,
     abandon_grant, outcome, stands, wake_all,
@@ -139,7 +139,7 @@ const LONGEST: i32 = 1000;
 /// The time of the executor's clock, in microseconds, modulo 2³²: on a virtual one every run is the same.
 fn micros() -> u32 {
     static BASE: OnceLock<Instant> = OnceLock::new();
-    let now = now();
+    let now = context::with_home_here(|home| home.map_or_else(Instant::now, |home| home.seam.now()));
     let base = *BASE.get_or_init(Instant::now);
     let before = base.saturating_duration_since(now).as_micros() as u32;
     (now.saturating_duration_since(base).as_micros() as u32).wrapping_sub(before)
