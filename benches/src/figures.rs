@@ -22,18 +22,9 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Whether this is leno's general kind.
+    /// Whether this is leno's.
     pub fn is_own(&self) -> bool {
         self.library == "leno"
-    }
-
-    /// Whether this is one of leno's restricted kinds, which has a table of its own.
-    pub fn is_restricted(&self) -> bool {
-        self.library.starts_with("leno-")
-    }
-
-    fn is_peer(&self) -> bool {
-        !self.is_own() && !self.is_restricted()
     }
 }
 
@@ -69,7 +60,7 @@ impl Comparison {
     pub fn includes(self, figure: &Figure) -> bool {
         let executor = figure.executor.as_str();
         match self {
-            Comparison::Home if !figure.is_peer() => executor != "tokio",
+            Comparison::Home if figure.is_own() => executor != "tokio",
             Comparison::Home => executor != "leno",
             Comparison::OnTokio => executor == "tokio",
             Comparison::OnLeno => executor == "leno",
@@ -112,30 +103,12 @@ impl Measured {
 
     /// The best peer's figure in a comparison.
     pub fn peer(&self, comparison: Comparison) -> Option<&Figure> {
-        self.best(|figure| comparison.includes(figure) && figure.is_peer())
-    }
-
-    /// The best figure of each restricted kind in a comparison.
-    pub fn restricted(&self, comparison: Comparison) -> Vec<&Figure> {
-        let mut kinds = Vec::new();
-        for figure in self.figures.iter().filter(|figure| figure.is_restricted()) {
-            if !kinds.contains(&figure.library) {
-                kinds.push(figure.library.clone());
-            }
-        }
-        let best = |kind| self.best(|figure| comparison.includes(figure) && figure.library == kind);
-        kinds.into_iter().filter_map(best).collect()
+        self.best(|figure| comparison.includes(figure) && !figure.is_own())
     }
 
     /// leno by the best peer: below 1.0 leno is faster.
     pub fn ratio(&self, comparison: Comparison) -> Option<f64> {
         Some(self.own(comparison)?.wall / self.peer(comparison)?.wall)
-    }
-
-    /// The same at home, with the fastest of leno's kinds: the peers', too, have some that are restricted.
-    pub fn ratio_of_any_kind(&self) -> Option<f64> {
-        let own = self.best(|figure| Comparison::Home.includes(figure) && !figure.is_peer())?;
-        Some(own.wall / self.peer(Comparison::Home)?.wall)
     }
 
     fn best(&self, who: impl Fn(&Figure) -> bool) -> Option<&Figure> {
@@ -225,14 +198,12 @@ mod tests {
             "tasks",
             &[
                 ("leno", "leno", 10.0),
-                ("leno-spsc", "leno", 8.0),
                 ("leno", "tokio", 30.0),
                 ("kanal", "leno", 5.0),
                 ("kanal", "tokio", 20.0),
             ],
         );
         assert_eq!(Comparison::ALL.map(|c| tasks.ratio(c)), [Some(0.5), Some(1.5), Some(2.0), None]);
-        assert_eq!(tasks.ratio_of_any_kind(), Some(0.4));
         let threads = cell(
             "threads",
             &[("leno", "threads", 10.0), ("std", "threads", 20.0), ("kanal", "threads", 5.0)],

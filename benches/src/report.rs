@@ -36,43 +36,10 @@ pub fn summary(results: &[Measured]) -> String {
     table
 }
 
-/// A line for each cell and restricted kind: beside the general one and the best peer, as a user gets them, and on leno's
-/// executor.
-pub fn restricted(results: &[Measured]) -> String {
-    let mut table = "| cell | kind | leno | by leno | best peer | A | best peer on leno | C |\n|---|---:|---:|---:|---:|---:|---:|---:|\n"
-        .to_owned();
-    for cell in results {
-        for figure in cell.restricted(Comparison::Home) {
-            let by = |other: Option<&Figure>| {
-                other.map_or(String::new(), |other| format!("{:.2}", figure.wall / other.wall))
-            };
-            let named = |other: Option<&Figure>| other.map_or(String::new(), named);
-            let (own, peer) = (cell.own(Comparison::Home), cell.peer(Comparison::Home));
-            let on_leno = cell.peer(Comparison::OnLeno);
-            let kind = format!("{} {}", figure.library, times(figure));
-            let own_times = own.map_or(String::new(), times);
-            line(
-                &mut table,
-                &[
-                    cell.name.clone(),
-                    kind,
-                    own_times,
-                    by(own),
-                    named(peer),
-                    by(peer),
-                    named(on_leno),
-                    by(on_leno),
-                ],
-            );
-        }
-    }
-    table
-}
-
 /// A line for each group: the geometric mean of its ratios, and in how many cells leno is faster.
 pub fn means(results: &[Measured]) -> String {
     let mut table =
-        "| geometric mean (cells below 1.0) | A | A, any kind | B | C | leno / std |\n|---|---:|---:|---:|---:|---:|\n"
+        "| geometric mean (cells below 1.0) | A | B | C | leno / std |\n|---|---:|---:|---:|---:|\n"
             .to_owned();
     let mut groups: Vec<&str> = Vec::new();
     for cell in results {
@@ -99,7 +66,7 @@ fn means_line(table: &mut String, name: &str, cells: &[&Measured]) {
         format!("{mean:.2} ({below} of {})", ratios.len())
     };
     let [a, b, c, std] = Comparison::ALL.map(|comparison| mean(&|cell| cell.ratio(comparison)));
-    line(table, &[name.to_owned(), a, mean(&Measured::ratio_of_any_kind), b, c, std]);
+    line(table, &[name.to_owned(), a, b, c, std]);
 }
 
 /// A line for each ratio that is not below 1.0, the worst first.

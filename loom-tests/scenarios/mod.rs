@@ -27,7 +27,6 @@ pub(crate) mod select_anchor;
 pub(crate) mod select_forms;
 pub(crate) mod semaphore;
 pub(crate) mod signal;
-pub(crate) mod spsc;
 pub(crate) mod support;
 #[macro_use]
 pub(crate) mod table;

@@ -28,7 +28,7 @@ pub struct Watch<T> {
 
 /// Branches with a `SharedRef`; what that gives.
 macro_rules! branch {
-    ($shared:ty: $($name:ident)*) => {$(
+    ($($name:ident)*) => {$(
         // SAFETY: a branch is a reference to the channel, and perhaps a value.
         unsafe impl<T: ::core::marker::Send> ::core::marker::Send for $name<T> {}
         // SAFETY: a shared branch gives access to nothing.
@@ -36,7 +36,7 @@ macro_rules! branch {
 
         impl<T> $name<T> {
             #[inline(always)]
-            pub(super) fn shared(&self) -> $shared {
+            pub(super) fn shared(&self) -> &Shared<T> {
                 // SAFETY: whoever makes a branch keeps a handle for as long.
                 unsafe { self.shared.as_ref() }
             }
@@ -45,9 +45,9 @@ macro_rules! branch {
 }
 pub(super) use branch;
 
-branch!(&Shared<T>: Send Recv Watch);
+branch!(Send Recv Watch);
 
-/// What a branch of either side does, whichever its channel is.
+/// What a branch of either side does.
 macro_rules! common {
     ($end:ident) => {
         fn prospects(&self) -> Prospects {
@@ -90,163 +90,138 @@ macro_rules! common {
         }
     };
 }
-pub(super) use common;
-
-/// A send as a branch. The value is in its field `value`, or in the node while it waits.
-macro_rules! sends {
-    () => {
-        type Output = Result<(), SendError<T>>;
-        type Goods = ();
-
-        const ONCE: bool = true;
-
-        common!(Sender);
-
-        fn wish(&self) -> (&'static str, Thing) {
-            ("send", self.shared().thing())
-        }
-
-        #[inline(always)]
-        fn quick(&mut self, tray: &mut Tray<()>) -> bool {
-            let is_sent = self.shared().quick_send(&self.value);
-            if is_sent {
-                tray.put(());
-            }
-            is_sent
-        }
-
-        #[inline(always)]
-        fn meet(&mut self, tray: &mut Tray<()>) -> Meeting {
-            let meeting = self.shared().meet_receiver(&self.value);
-            if matches!(meeting, Meeting::Peer(_)) {
-                tray.put(());
-            }
-            meeting
-        }
-
-        fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
-            // SAFETY: as in `shared`; the value is borrowed beside it.
-            unsafe { self.shared.as_ref() }.try_send(&mut self.value, tray, by)
-        }
-
-        fn stow(&mut self, node: NodeRef) {
-            // SAFETY: the node is the owner's, and empty; an operation that is not over has its value.
-            unsafe { node.put(Parcel::pack(&self.value)) };
-        }
-
-        fn unstow(&mut self, node: NodeRef) {
-            // SAFETY: the node is the owner's, and holds what `stow` put.
-            unsafe { node.take() }.unpack(&mut self.value);
-        }
-
-        unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
-            tray.put(());
-        }
-
-        #[inline(always)]
-        fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
-            // SAFETY: it was not sent, and is over.
-            tray.take().ok_or_else(|| SendError(unsafe { self.value.assume_init_read() }))
-        }
-
-        fn discard(&mut self) {
-            // SAFETY: the operation did not happen, and is over; the value is borrowed beside the channel.
-            unsafe { self.shared.as_ref().dispose_at(self.value.as_mut_ptr()) };
-        }
-
-        unsafe fn unsent(&mut self, to: *mut ()) {
-            // SAFETY: the caller's promise.
-            unsafe { *to.cast::<Option<T>>() = Some(self.value.assume_init_read()) };
-        }
-    };
-}
-pub(super) use sends;
-
-/// A receive as a branch.
-macro_rules! receives {
-    () => {
-        type Output = Result<T, RecvError>;
-        type Goods = T;
-
-        common!(Receiver);
-
-        fn wish(&self) -> (&'static str, Thing) {
-            ("recv", self.shared().thing())
-        }
-
-        #[inline(always)]
-        fn quick(&mut self, tray: &mut Tray<T>) -> bool {
-            self.shared().quick_recv(tray)
-        }
-
-        #[inline(always)]
-        fn meet(&mut self, tray: &mut Tray<T>) -> Meeting {
-            self.shared().meet_sender(tray)
-        }
-
-        fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
-            self.shared().try_recv(tray, by)
-        }
-
-        unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {
-            // SAFETY: DONE: a peer has put a value there.
-            unsafe { node.take() }.serve(tray);
-        }
-
-        #[inline(always)]
-        fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
-            tray.take().ok_or(RecvError)
-        }
-
-        fn abandon(&mut self, node: Waiter) -> bool {
-            self.shared().abandon_recv(node)
-        }
-
-        fn note_taken(&self, tray: &mut Tray<T>) {
-            self.shared().note_taken(tray);
-        }
-
-        fn restore(&mut self, tray: &mut Tray<T>) {
-            self.shared().restore(tray);
-        }
-    };
-}
-pub(super) use receives;
-
-/// Waiting for the channel to close, which is no more than a look at its bell.
-macro_rules! watches {
-    () => {
-        type Output = ();
-
-        fn wish(&self) -> (&'static str, Thing) {
-            ("closed", self.shared().thing())
-        }
-
-        fn bell(&self) -> &Bell {
-            self.shared().watchers()
-        }
-
-        fn is_ready(&self) -> bool {
-            is_shut(self.bell())
-        }
-
-        fn look(&mut self, _by: &mut By) -> Option<()> {
-            self.shared().is_closed().then_some(())
-        }
-
-        fn restore(&mut self, (): ()) {}
-    };
-}
-pub(super) use watches;
 
 impl<T> Branch for Send<T> {
-    sends!();
+    type Output = Result<(), SendError<T>>;
+    type Goods = ();
+
+    const ONCE: bool = true;
+
+    common!(Sender);
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("send", self.shared().thing())
+    }
+
+    #[inline(always)]
+    fn quick(&mut self, tray: &mut Tray<()>) -> bool {
+        let is_sent = self.shared().quick_send(&self.value);
+        if is_sent {
+            tray.put(());
+        }
+        is_sent
+    }
+
+    #[inline(always)]
+    fn meet(&mut self, tray: &mut Tray<()>) -> Meeting {
+        let meeting = self.shared().meet_receiver(&self.value);
+        if matches!(meeting, Meeting::Peer(_)) {
+            tray.put(());
+        }
+        meeting
+    }
+
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
+        // SAFETY: as in `shared`; the value is borrowed beside it.
+        unsafe { self.shared.as_ref() }.try_send(&mut self.value, tray, by)
+    }
+
+    fn stow(&mut self, node: NodeRef) {
+        // SAFETY: the node is the owner's, and empty; an operation that is not over has its value.
+        unsafe { node.put(Parcel::pack(&self.value)) };
+    }
+
+    fn unstow(&mut self, node: NodeRef) {
+        // SAFETY: the node is the owner's, and holds what `stow` put.
+        unsafe { node.take() }.unpack(&mut self.value);
+    }
+
+    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
+        tray.put(());
+    }
+
+    #[inline(always)]
+    fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
+        // SAFETY: it was not sent, and is over.
+        tray.take().ok_or_else(|| SendError(unsafe { self.value.assume_init_read() }))
+    }
+
+    fn discard(&mut self) {
+        // SAFETY: the operation did not happen, and is over; the value is borrowed beside the channel.
+        unsafe { self.shared.as_ref().dispose_at(self.value.as_mut_ptr()) };
+    }
+
+    unsafe fn unsent(&mut self, to: *mut ()) {
+        // SAFETY: the caller's promise.
+        unsafe { *to.cast::<Option<T>>() = Some(self.value.assume_init_read()) };
+    }
 }
 
 impl<T> Branch for Recv<T> {
-    receives!();
+    type Output = Result<T, RecvError>;
+    type Goods = T;
+
+    common!(Receiver);
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("recv", self.shared().thing())
+    }
+
+    #[inline(always)]
+    fn quick(&mut self, tray: &mut Tray<T>) -> bool {
+        self.shared().quick_recv(tray)
+    }
+
+    #[inline(always)]
+    fn meet(&mut self, tray: &mut Tray<T>) -> Meeting {
+        self.shared().meet_sender(tray)
+    }
+
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
+        self.shared().try_recv(tray, by)
+    }
+
+    unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {
+        // SAFETY: DONE: a peer has put a value there.
+        unsafe { node.take() }.serve(tray);
+    }
+
+    #[inline(always)]
+    fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
+        tray.take().ok_or(RecvError)
+    }
+
+    fn abandon(&mut self, node: Waiter) -> bool {
+        self.shared().abandon_recv(node)
+    }
+
+    fn note_taken(&self, tray: &mut Tray<T>) {
+        self.shared().note_taken(tray);
+    }
+
+    fn restore(&mut self, tray: &mut Tray<T>) {
+        self.shared().restore(tray);
+    }
 }
 
 impl<T> Look for Watch<T> {
-    watches!();
+    type Output = ();
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("closed", self.shared().thing())
+    }
+
+    fn bell(&self) -> &Bell {
+        self.shared().watchers()
+    }
+
+    fn is_ready(&self) -> bool {
+        is_shut(self.bell())
+    }
+
+    fn look(&mut self, _by: &mut By) -> Option<()> {
+        self.shared().is_closed().then_some(())
+    }
+
+    fn restore(&mut self, (): ()) {}
 }

@@ -7,8 +7,9 @@ use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::time::Instant;
 
+use super::bell::Listen;
+use super::branch::{Recv, Send, Watch};
 use super::kind::{Kind, Many};
-use super::many::Gives;
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use crate::wait::{Cancelled, Operation, Tray, future};
 
@@ -18,7 +19,7 @@ use crate::wait::{Cancelled, Operation, Tray, future};
 /// so and gives the value back.
 #[must_use = "futures do nothing unless polled"]
 pub struct SendFuture<'a, T: 'a, K: Kind = Many> {
-    operation: Operation<K::Send<T>>,
+    operation: Operation<Send<T>>,
     _sender: PhantomData<&'a K::Sender<T>>,
 }
 
@@ -27,7 +28,7 @@ pub struct SendFuture<'a, T: 'a, K: Kind = Many> {
 /// Made by [`Receiver::recv`](super::Receiver::recv). Dropping it before it completes cancels the receive and never loses a value.
 #[must_use = "futures do nothing unless polled"]
 pub struct RecvFuture<'a, T: 'a, K: Kind = Many> {
-    operation: Operation<K::Recv<T>>,
+    operation: Operation<Recv<T>>,
     _receiver: PhantomData<&'a K::Receiver<T>>,
 }
 
@@ -36,7 +37,7 @@ pub struct RecvFuture<'a, T: 'a, K: Kind = Many> {
 /// Made by [`Sender::closed`](super::Sender::closed). Dropping it has no effect on the channel.
 #[must_use = "futures do nothing unless polled"]
 pub struct Closed<'a, T: 'a, K: Kind = Many> {
-    operation: Operation<K::Watch<T>>,
+    operation: Operation<Listen<Watch<T>>>,
     _sender: PhantomData<&'a K::Sender<T>>,
 }
 
@@ -137,16 +138,16 @@ impl<'a, T, K: Kind> Closed<'a, T, K> {
 
 /// The value of a send that did not happen.
 #[inline(always)]
-pub(super) fn take<T, K: Kind>(send: &mut Operation<K::Send<T>>) -> T {
+pub(super) fn take<T, K: Kind>(send: &mut Operation<Send<T>>) -> T {
     debug_assert!(send.is_fresh(), "a send that did not happen has its value");
     send.end();
     // SAFETY: it was fresh, and is over now.
-    unsafe { send.branch_mut().place().assume_init_read() }
+    unsafe { send.branch_mut().value.assume_init_read() }
 }
 
 /// Cancels a send. Its value, unless it was sent, or went with an error.
 #[inline(always)]
-pub(super) fn cancel<T, K: Kind>(send: &mut Operation<K::Send<T>>) -> Option<T> {
+pub(super) fn cancel<T, K: Kind>(send: &mut Operation<Send<T>>) -> Option<T> {
     match send.cancel(Some(&mut Tray::new())) {
         Cancelled::Undone if send.is_fresh() => Some(take::<T, K>(send)),
         _ => None,
@@ -156,7 +157,7 @@ pub(super) fn cancel<T, K: Kind>(send: &mut Operation<K::Send<T>>) -> Option<T> 
 /// Sends on a plain thread, which waits until the deadline.
 #[inline(always)]
 pub(super) fn send_until<T, K: Kind>(
-    send: &mut Operation<K::Send<T>>,
+    send: &mut Operation<Send<T>>,
     deadline: Option<Instant>,
 ) -> Result<(), SendTimeoutError<T>> {
     let mut tray = Tray::new();
@@ -168,13 +169,13 @@ pub(super) fn send_until<T, K: Kind>(
 
 future! {
     ['a, T, K: Kind] SendFuture<'a, T, K>, "SendFuture", "send";
-    K::Send<T> => Result<(), SendError<T>>, |_, sent| sent; until Result<(), SendTimeoutError<T>>
+    Send<T> => Result<(), SendError<T>>, |_, sent| sent; until Result<(), SendTimeoutError<T>>
 }
 future! {
     ['a, T, K: Kind] RecvFuture<'a, T, K>, "RecvFuture", "recv";
-    K::Recv<T> => Result<T, RecvError>, |_, received| received, back Result::ok; or RecvTimeoutError => T
+    Recv<T> => Result<T, RecvError>, |_, received| received, back Result::ok; or RecvTimeoutError => T
 }
 future! {
     ['a, T, K: Kind] Closed<'a, T, K>, "Closed", "closed";
-    K::Watch<T> => (), |_, ()| (); or Elapsed
+    Listen<Watch<T>> => (), |_, ()| (); or Elapsed
 }

@@ -36,13 +36,14 @@ pub struct Receiver<T> {
     _values: PhantomData<fn(T) -> T>,
 }
 
-/// Two handles of the channel, the first ones.
+/// Two handles of the channel, the first ones. `ring`: the largest capacity of a ring.
 #[cfg_attr(feature = "tracing", track_caller)]
 pub(super) fn channel<T>(
     capacity: Option<usize>,
+    ring: usize,
     extras: Option<Box<Extras<T>>>,
 ) -> (Sender<T>, Receiver<T>) {
-    let shared = Shared::new(capacity, extras);
+    let shared = Shared::new(capacity, ring, extras);
     (Sender { shared, _values: PhantomData }, Receiver { shared, _values: PhantomData })
 }
 
@@ -246,45 +247,52 @@ macro_rules! asks {
 }
 pub(super) use asks;
 
-/// For a handle with a module's `SharedRef`: what that leads to, and the drop of the handle.
-macro_rules! handle {
-    ($name:ident: $channel:ty, $owner:ident $(, $what:ident: $more:literal)*) => {
-        shareable!($name);
-        asks!($name $(, $what: $more)*);
+/// For a handle of a restricted kind, around that of the general one.
+macro_rules! wraps {
+    ($name:ident $(, $what:ident: $more:literal)?) => {
+        $crate::channel::handle::asks!($name $(, $what: $more)?);
 
         impl<T> $name<T> {
-            #[inline(always)]
-            pub(in $crate::channel) fn get(&self) -> $channel {
-                // SAFETY: this handle keeps the channel alive.
-                unsafe { self.shared.as_ref() }
+            fn get(&self) -> &$crate::channel::shared::Shared<T> {
+                self.0.get()
             }
 
-            #[inline(always)]
-            pub(in $crate::channel) fn shared(&self) -> SharedRef<T> {
-                self.shared
+            pub(super) fn shared(&self) -> $crate::channel::shared::SharedRef<T> {
+                self.0.shared()
             }
         }
 
-        impl<T> Drop for $name<T> {
-            fn drop(&mut self) {
-                // SAFETY: this is the handle that is consumed.
-                unsafe { $owner::drop_handle(self.shared, End::$name) };
+        impl<T> ::std::fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.0.fmt(f)
             }
         }
     };
 }
-pub(super) use handle;
+pub(super) use wraps;
 
 macro_rules! shares {
     ($($name:ident)*) => {$(
-        handle! {
-            $name: &Shared<T>, Shared,
+        shareable!($name);
+        asks! {
+            $name,
             hook: ", or gives it to the hook of [`on_undelivered`](super::Builder::on_undelivered)",
             permits: "Permits count: the room that they hold is taken. (What a waiting \
 [`reserve_many`](super::Sender::reserve_many) gathers counts once it has all of it.)"
         }
 
         impl<T> $name<T> {
+            #[inline(always)]
+            pub(super) fn get(&self) -> &Shared<T> {
+                // SAFETY: this handle keeps the channel alive.
+                unsafe { self.shared.as_ref() }
+            }
+
+            #[inline(always)]
+            pub(super) fn shared(&self) -> SharedRef<T> {
+                self.shared
+            }
+
             /// # Safety
             /// It is counted already.
             pub(super) unsafe fn counted(shared: SharedRef<T>) -> Self {
@@ -299,6 +307,13 @@ macro_rules! shares {
             /// How many receivers there are.
             pub fn receiver_count(&self) -> usize {
                 self.get().count(End::Receiver)
+            }
+        }
+
+        impl<T> Drop for $name<T> {
+            fn drop(&mut self) {
+                // SAFETY: this is the handle that is consumed.
+                unsafe { Shared::drop_handle(self.shared, End::$name) };
             }
         }
 

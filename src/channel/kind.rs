@@ -1,5 +1,5 @@
-//! What the futures, streams, iterators and sinks of a channel ask of its kind: what its operations are, and how one is made of a
-//! handle. So each of those types is written once, although there are three kinds of handles, and two of operations.
+//! What the futures, streams, iterators and sinks of a channel ask of its kind: which channel a handle is of. So each of those types
+//! is written once, although there are three kinds of handles.
 
 #![allow(
     private_interfaces,
@@ -12,45 +12,55 @@ use std::fmt;
 use std::mem::MaybeUninit;
 
 use super::bell::Listen;
-use super::many::{Gives, Takes};
+use super::branch::{Recv, Send, Watch};
 use super::shared::SharedRef;
-use super::{RecvError, SendError, mpsc, spsc};
+use super::{mpsc, spsc};
 use crate::channel;
-use crate::wait::Branch;
 
 /// Whether a side may have several operations at a time.
 pub trait Kind: Sized {
     type Sender<T>: fmt::Debug;
     type Receiver<T>: fmt::Debug;
-    type Send<T>: Branch<Output = Result<(), SendError<T>>, Goods = ()> + Gives<T>;
-    type Recv<T>: Branch<Output = Result<T, RecvError>, Goods = T> + Takes<T>;
-    type Watch<T>: Branch<Output = (), Goods = ()>;
 
-    /// A send; the value may also come to its [`place`](Gives::place) before it is used.
+    /// The channel of a sender.
+    fn of_sender<T>(sender: &Self::Sender<T>) -> SharedRef<T>;
+
+    /// The channel of a receiver.
+    fn of_receiver<T>(receiver: &Self::Receiver<T>) -> SharedRef<T>;
+
+    /// A send; the value may also come to its [`place`](Send::value) before it is used.
     ///
     /// # Safety
     /// The handle outlives the branch and, if its side is single, is used for nothing else meanwhile. The same holds for the
     /// others.
-    unsafe fn send<T>(sender: &Self::Sender<T>, value: MaybeUninit<T>) -> Self::Send<T>;
+    #[inline(always)]
+    unsafe fn send<T>(sender: &Self::Sender<T>, value: MaybeUninit<T>) -> Send<T> {
+        Send { shared: Self::of_sender(sender), value }
+    }
 
     /// A receive.
     ///
     /// # Safety
     /// As for [`Kind::send`].
-    unsafe fn recv<T>(receiver: &Self::Receiver<T>) -> Self::Recv<T>;
+    #[inline(always)]
+    unsafe fn recv<T>(receiver: &Self::Receiver<T>) -> Recv<T> {
+        Recv { shared: Self::of_receiver(receiver) }
+    }
 
     /// Waiting for the channel to close.
     ///
     /// # Safety
     /// As for [`Kind::send`].
-    unsafe fn watch<T>(sender: &Self::Sender<T>) -> Self::Watch<T>;
+    unsafe fn watch<T>(sender: &Self::Sender<T>) -> Listen<Watch<T>> {
+        Listen(Watch { shared: Self::of_sender(sender) })
+    }
 }
 
 /// Any number on each side.
 #[derive(Debug)]
 pub enum Many {}
 
-/// Any number of senders and one receiver; its operations are those of [`Many`].
+/// Any number of senders and one receiver.
 #[derive(Debug)]
 pub enum Mpsc {}
 
@@ -58,34 +68,25 @@ pub enum Mpsc {}
 #[derive(Debug)]
 pub enum Single {}
 
-macro_rules! kind {
-    ($kind:ident, $module:ident, $operations:ident) => {
+macro_rules! kinds {
+    ($($kind:ident: $module:ident)*) => {$(
         impl Kind for $kind {
             type Sender<T> = $module::Sender<T>;
             type Receiver<T> = $module::Receiver<T>;
-            type Send<T> = $operations::branch::Send<T>;
-            type Recv<T> = $operations::branch::Recv<T>;
-            type Watch<T> = Listen<$operations::branch::Watch<T>>;
 
             #[inline(always)]
-            unsafe fn send<T>(sender: &Self::Sender<T>, value: MaybeUninit<T>) -> Self::Send<T> {
-                $operations::branch::Send { shared: sender.shared(), value }
+            fn of_sender<T>(sender: &Self::Sender<T>) -> SharedRef<T> {
+                sender.shared()
             }
 
             #[inline(always)]
-            unsafe fn recv<T>(receiver: &Self::Receiver<T>) -> Self::Recv<T> {
-                $operations::branch::Recv { shared: receiver.shared() }
-            }
-
-            unsafe fn watch<T>(sender: &Self::Sender<T>) -> Self::Watch<T> {
-                Listen($operations::branch::Watch { shared: sender.shared() })
+            fn of_receiver<T>(receiver: &Self::Receiver<T>) -> SharedRef<T> {
+                receiver.shared()
             }
         }
-    };
+    )*};
 }
-kind!(Many, channel, channel);
-kind!(Mpsc, mpsc, channel);
-kind!(Single, spsc, spsc);
+kinds!(Many: channel Mpsc: mpsc Single: spsc);
 
 /// The types of a kind's module that are those of `channel`, for this kind.
 macro_rules! of_kind {
@@ -95,20 +96,3 @@ macro_rules! of_kind {
     )+};
 }
 pub(super) use of_kind;
-
-/// A kind that has permits: its channels are those of [`Many`].
-pub trait Reserves: Kind {
-    fn shared<T>(sender: &Self::Sender<T>) -> SharedRef<T>;
-}
-
-impl Reserves for Many {
-    fn shared<T>(sender: &Self::Sender<T>) -> SharedRef<T> {
-        sender.shared()
-    }
-}
-
-impl Reserves for Mpsc {
-    fn shared<T>(sender: &Self::Sender<T>) -> SharedRef<T> {
-        sender.shared()
-    }
-}

@@ -3,25 +3,11 @@
 //! them, the *lead*.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::ops::Deref;
 use std::ptr::NonNull;
 
 pub(super) const CACHE_LINE: usize = 64;
 /// What allocators align to.
 const ALIGNED: usize = 2 * size_of::<usize>();
-
-/// What has lines of its own.
-#[repr(align(64))]
-pub(super) struct Lined<T>(pub(super) T);
-
-impl<T> Deref for Lined<T> {
-    type Target = T;
-
-    #[inline(always)]
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
 
 /// The allocation for what has this layout, and its spare bytes. `lined`: what is in it is to begin with a line, and has whole
 /// ones. (What is aligned to more has that in any case.)

@@ -14,7 +14,6 @@
 //! | [ring](super::ring) | len + k; head + k and len − k, as far as flags say that the slots are empty, or full | k slots, one after the other |
 //! | [blocks](super::linked) | tail + k; head + k, within a block | k values, one publication |
 //! | large and bounded | as above, up to the limit, or k counted places before; as above | those who wait for a place get theirs one at a time |
-//! | [spsc](super::spsc) by two words | tail + k; head + k, within a block | – (k values before) |
 //!
 //! # Where values are
 //!
@@ -59,28 +58,9 @@ pub(super) unsafe fn push<T>(out: &mut Vec<T>, put: impl FnOnce(&mut MaybeUninit
     unsafe { out.set_len(out.len() + 1) };
 }
 
-/// A send of a kind of channel. If it is made for several values, these come to its place one by one.
-pub(super) trait Gives<T>: Branch<Goods = ()> {
-    /// Where the value is until the operation is over, unless it waits.
-    fn place(&mut self) -> &mut MaybeUninit<T>;
-
+impl<T> Send<T> {
     /// Sends values by one exchange, if nobody is in the way; how many. Without `by` it takes nobody out whom a select would have
     /// to ask; with it, it does, and has them woken.
-    fn several(&self, values: &mut VecDeque<T>, by: Option<&mut By>) -> usize;
-}
-
-/// A receive of a kind of channel, made for several values.
-pub(super) trait Takes<T>: Branch<Goods = T, Output = Result<T, RecvError>> {
-    /// Receives values by one exchange, `max` at most, if nobody is in the way; how many. `by`: as above.
-    fn several(&self, out: &mut Vec<T>, max: usize, by: Option<&mut By>) -> usize;
-}
-
-impl<T> Gives<T> for Send<T> {
-    #[inline(always)]
-    fn place(&mut self) -> &mut MaybeUninit<T> {
-        &mut self.value
-    }
-
     fn several(&self, values: &mut VecDeque<T>, by: Option<&mut By>) -> usize {
         let shared = self.shared();
         let Some(linked) = shared.linked() else { return shared.put_into_ring(values) };
@@ -93,7 +73,8 @@ impl<T> Gives<T> for Send<T> {
     }
 }
 
-impl<T> Takes<T> for Recv<T> {
+impl<T> Recv<T> {
+    /// Receives values by one exchange, `max` at most, if nobody is in the way; how many. `by`: as above.
     fn several(&self, out: &mut Vec<T>, max: usize, by: Option<&mut By>) -> usize {
         let shared = self.shared();
         let Some(linked) = shared.linked() else { return shared.take_from_ring(out, max) };
@@ -107,8 +88,8 @@ impl<T> Takes<T> for Recv<T> {
 }
 
 /// A send of what is in a deque, as a branch. It is through when one value was sent, or several at once.
-pub struct Sending<'a, T, B> {
-    branch: B,
+pub struct Sending<'a, T> {
+    branch: Send<T>,
     values: &'a mut VecDeque<T>,
     /// How many there were.
     asked: usize,
@@ -119,8 +100,8 @@ pub struct Sending<'a, T, B> {
 
 /// A receive to the end of a vector, as a branch. It is through when one value was received, or several at once, or if none
 /// are asked for.
-pub struct Receiving<'a, T, B> {
-    branch: B,
+pub struct Receiving<'a, T> {
+    branch: Recv<T>,
     out: &'a mut Vec<T>,
     /// How many are asked for.
     asked: usize,
@@ -169,31 +150,29 @@ fn rest<B: Batch, E>(operation: &mut Operation<B>, moved: Result<usize, E>) -> R
     moved.map(|_| operation.branch().moved())
 }
 
-impl<T, B> Sending<'_, T, B> {
+impl<T> Sending<'_, T> {
     const CALL: &'static str = "send_many";
 
     fn may_wait(&self) -> bool {
         self.is_stowed
     }
-}
 
-impl<T, B: Gives<T>> Sending<'_, T, B> {
     /// Moves the first value to the place of the single send.
     fn load(&mut self) {
         let value = self.values.pop_front().expect("it is through where there is none");
-        self.branch.place().write(value);
+        self.branch.value.write(value);
     }
 
     /// Moves it back.
     fn unload(&mut self) {
         // SAFETY: it is there, and gone from there then.
-        let value = unsafe { self.branch.place().assume_init_read() };
+        let value = unsafe { self.branch.value.assume_init_read() };
         // (There is room, which nobody has used meanwhile.)
         self.values.push_front(value);
     }
 }
 
-impl<T, B> Receiving<'_, T, B> {
+impl<T> Receiving<'_, T> {
     const CALL: &'static str = "recv_many";
 
     /// How many more are asked for.
@@ -268,7 +247,7 @@ macro_rules! delegate {
     };
 }
 
-impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
+impl<T> Branch for Sending<'_, T> {
     type Output = Result<usize, SendError<()>>;
     type Goods = ();
 
@@ -284,8 +263,8 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
         /// Moves the value back unless it is sent, also when the waker of somebody who is told of a close panics.
-        struct Loaded<'s, 'a, T, B: Gives<T>>(&'s mut Sending<'a, T, B>, &'s mut Tray<()>);
-        impl<T, B: Gives<T>> Drop for Loaded<'_, '_, T, B> {
+        struct Loaded<'s, 'a, T>(&'s mut Sending<'a, T>, &'s mut Tray<()>);
+        impl<T> Drop for Loaded<'_, '_, T> {
             fn drop(&mut self) {
                 if !self.1.is_full() {
                     self.0.unload();
@@ -328,7 +307,7 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
     }
 }
 
-impl<T, B: Gives<T>> Batch for Sending<'_, T, B> {
+impl<T> Batch for Sending<'_, T> {
     fn moved(&self) -> usize {
         self.asked - self.values.len()
     }
@@ -338,7 +317,7 @@ impl<T, B: Gives<T>> Batch for Sending<'_, T, B> {
     }
 }
 
-impl<T, B: Takes<T>> Batch for Receiving<'_, T, B> {
+impl<T> Batch for Receiving<'_, T> {
     fn moved(&self) -> usize {
         self.out.len() - self.before
     }
@@ -348,7 +327,7 @@ impl<T, B: Takes<T>> Batch for Receiving<'_, T, B> {
     }
 }
 
-impl<T, B: Takes<T>> Branch for Receiving<'_, T, B> {
+impl<T> Branch for Receiving<'_, T> {
     type Output = Result<usize, RecvError>;
     type Goods = T;
 
@@ -389,7 +368,7 @@ impl<T, B: Takes<T>> Branch for Receiving<'_, T, B> {
 /// If its time is up ([`wait_timeout`](Self::wait_timeout)) it returns how many were sent by then; an error means none.
 #[must_use = "futures do nothing unless polled"]
 pub struct SendMany<'a, T, K: Kind = Many> {
-    operation: Operation<Sending<'a, T, K::Send<T>>>,
+    operation: Operation<Sending<'a, T>>,
     _sender: PhantomData<&'a K::Sender<T>>,
 }
 
@@ -399,7 +378,7 @@ pub struct SendMany<'a, T, K: Kind = Many> {
 /// a value.
 #[must_use = "futures do nothing unless polled"]
 pub struct RecvMany<'a, T, K: Kind = Many> {
-    operation: Operation<Receiving<'a, T, K::Recv<T>>>,
+    operation: Operation<Receiving<'a, T>>,
     _receiver: PhantomData<&'a K::Receiver<T>>,
 }
 
@@ -466,12 +445,12 @@ impl<'a, T, K: Kind> RecvMany<'a, T, K> {
 
 future! {
     ['a, T, K: Kind] SendMany<'a, T, K>, "SendMany", "send_many";
-    Sending<'a, T, K::Send<T>> => Result<usize, SendError<()>>, |this: &mut Self, sent| rest(&mut this.operation, sent),
+    Sending<'a, T> => Result<usize, SendError<()>>, |this: &mut Self, sent| rest(&mut this.operation, sent),
         while |this: &mut Self| goes_on(&mut this.operation);
     until Result<usize, SendTimeoutError<()>>
 }
 future! {
     ['a, T, K: Kind] RecvMany<'a, T, K>, "RecvMany", "recv_many";
-    Receiving<'a, T, K::Recv<T>> => Result<usize, RecvError>, |this: &mut Self, received| rest(&mut this.operation, received);
+    Receiving<'a, T> => Result<usize, RecvError>, |this: &mut Self, received| rest(&mut this.operation, received);
     or RecvTimeoutError => usize
 }

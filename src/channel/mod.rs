@@ -35,7 +35,7 @@
 //! |---|---|---|---|
 //! | here | any number | any number | handles are cloned and shared |
 //! | [`mpsc`] | any number | one | as here; the compiler enforces the single receiver |
-//! | [`spsc`] | one | one | the compiler enforces both; with room for 96 or more values each side has its own cache lines |
+//! | [`spsc`] | one | one | as here; the compiler enforces both |
 //!
 //! Sending and receiving is the same in all of them: to switch, change the path of the constructor and of the types, and
 //! add `mut` where a side is single. What only some have:
@@ -46,8 +46,8 @@
 //! | weak handles | of both sides | of senders | – |
 //! | [`Builder`], [`conflated`] | yes | – | – |
 //!
-//! Use `spsc` for a busy pipe between two threads or workers; where both sides share a worker, or meet at each value, all
-//! kinds cost about the same.
+//! All kinds cost about the same. (Only with room for 128 to 255 values `spsc` is faster between two threads:
+//! see [there](spsc#cost).)
 //!
 //! # Other shapes
 //!
@@ -183,6 +183,8 @@ mod undelivered;
 pub mod watch;
 mod weak;
 
+use crate::prim::RING_SLOTS;
+
 pub use builder::{Builder, Overflow, conflated};
 pub use error::{
     RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
@@ -225,7 +227,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
-    handle::channel(Some(cap), None)
+    handle::channel(Some(cap), RING_SLOTS, None)
 }
 
 /// A channel that holds any number of values; sends never wait.
@@ -241,5 +243,5 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
-    handle::channel(None, None)
+    handle::channel(None, RING_SLOTS, None)
 }

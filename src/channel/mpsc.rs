@@ -24,11 +24,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::handle::asks;
+use super::handle::wraps;
 use super::kind::{Mpsc, of_kind};
 use super::receiver::receiver;
 use super::sender::sender;
-use super::shared::{Shared, SharedRef};
 
 pub use super::{Closed, Permit, Permits, Reserve, ReserveMany, SendFuture, SendMany};
 pub use super::{
@@ -213,31 +212,17 @@ impl<T> Clone for Sender<T> {
 
 receiver!(mut);
 
-macro_rules! handle {
+wraps!(Sender, permits: "Permits count.");
+wraps!(Receiver, permits: "Permits count.");
+
+macro_rules! counts {
     ($($name:ident)*) => {$(
-        asks! { $name, permits: "Permits count." }
-
         impl<T> $name<T> {
-            fn get(&self) -> &Shared<T> {
-                self.0.get()
-            }
-
-            pub(super) fn shared(&self) -> SharedRef<T> {
-                self.0.shared()
-            }
-
             /// How many senders there are.
             pub fn sender_count(&self) -> usize {
                 self.0.sender_count()
             }
         }
-
-        impl<T> fmt::Debug for $name<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
-            }
-        }
     )*};
 }
-
-handle!(Sender Receiver);
+counts!(Sender Receiver);

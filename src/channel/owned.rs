@@ -16,6 +16,7 @@
 use std::mem::MaybeUninit;
 use std::time::Instant;
 
+use super::branch::{Recv, Send};
 use super::future::{cancel, send_until};
 use super::kind::{Kind, Many};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError};
@@ -32,7 +33,7 @@ use crate::wait::{Operation, future};
 #[must_use = "futures do nothing unless polled"]
 pub struct IntoSend<T, K: Kind = Many> {
     // Before the sender: it must be dropped first.
-    operation: Operation<K::Send<T>>,
+    operation: Operation<Send<T>>,
     sender: K::Sender<T>,
 }
 
@@ -48,7 +49,7 @@ pub struct IntoSend<T, K: Kind = Many> {
 #[must_use = "futures do nothing unless polled"]
 pub struct IntoRecv<T, K: Kind = Many> {
     // Before the receiver: it must be dropped first.
-    operation: Operation<K::Recv<T>>,
+    operation: Operation<Recv<T>>,
     receiver: K::Receiver<T>,
 }
 
@@ -104,9 +105,9 @@ impl<T, K: Kind> IntoRecv<T, K> {
 
 future! {
     [T, K: Kind] IntoSend<T, K>, "IntoSend", "send";
-    K::Send<T> => Result<(), SendError<T>>, |_, sent| sent; until Result<(), SendTimeoutError<T>>
+    Send<T> => Result<(), SendError<T>>, |_, sent| sent; until Result<(), SendTimeoutError<T>>
 }
 future! {
     [T, K: Kind] IntoRecv<T, K>, "IntoRecv", "recv";
-    K::Recv<T> => Result<T, RecvError>, |_, received| received, back Result::ok; or RecvTimeoutError => T
+    Recv<T> => Result<T, RecvError>, |_, received| received, back Result::ok; or RecvTimeoutError => T
 }

@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 use std::mem::ManuallyDrop;
 use std::ptr;
 
-use super::kind::{Many, Reserves};
+use super::kind::{Kind, Many};
 use super::shared::Shared;
 use super::{SendError, Sender};
 
@@ -37,22 +37,22 @@ pub struct Permits<'a, T> {
 ///
 /// Made by [`Sender::reserve_owned`]. Dropping it frees the room, and drops the sender.
 #[must_use = "dropping a permit gives its room back"]
-pub struct OwnedPermit<T, K: Reserves = Many> {
+pub struct OwnedPermit<T, K: Kind = Many> {
     sender: K::Sender<T>,
 }
 
-fn shared<T, K: Reserves>(sender: &K::Sender<T>) -> &Shared<T> {
+fn shared<T, K: Kind>(sender: &K::Sender<T>) -> &Shared<T> {
     // SAFETY: the sender keeps the channel alive.
-    unsafe { K::shared(sender).as_ref() }
+    unsafe { K::of_sender(sender).as_ref() }
 }
 
 /// Uses up a permit's place.
-fn send<T, K: Reserves>(sender: &K::Sender<T>, value: T) -> Result<(), SendError<T>> {
+fn send<T, K: Kind>(sender: &K::Sender<T>, value: T) -> Result<(), SendError<T>> {
     let shared = shared::<T, K>(sender);
     shared.send_now(value, |value, by| shared.send_reserved(value, by))
 }
 
-fn free<T, K: Reserves>(sender: &K::Sender<T>, count: usize) {
+fn free<T, K: Kind>(sender: &K::Sender<T>, count: usize) {
     shared::<T, K>(sender).free_places(count);
 }
 
@@ -124,7 +124,7 @@ impl<T> Drop for Permits<'_, T> {
     }
 }
 
-impl<T, K: Reserves> OwnedPermit<T, K> {
+impl<T, K: Kind> OwnedPermit<T, K> {
     /// # Safety
     /// A place was reserved, which is this permit's.
     pub(super) unsafe fn new(sender: K::Sender<T>) -> Self {
@@ -167,7 +167,7 @@ impl<T, K: Reserves> OwnedPermit<T, K> {
     }
 }
 
-impl<T, K: Reserves> Drop for OwnedPermit<T, K> {
+impl<T, K: Kind> Drop for OwnedPermit<T, K> {
     fn drop(&mut self) {
         free::<T, K>(&self.sender, 1);
     }
@@ -185,7 +185,7 @@ impl<T> fmt::Debug for Permits<'_, T> {
     }
 }
 
-impl<T, K: Reserves> fmt::Debug for OwnedPermit<T, K> {
+impl<T, K: Kind> fmt::Debug for OwnedPermit<T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OwnedPermit").finish_non_exhaustive()
     }

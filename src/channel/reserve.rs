@@ -1,7 +1,7 @@
 //! Reserving places: the futures, and the branch that they are made of. The protocol is told in [`limit`](super::limit).
 
 use super::branch::branch;
-use super::kind::{Many, Reserves};
+use super::kind::{Kind, Many};
 use super::limit::{MOST, Reserved};
 use super::permit::{OwnedPermit, Permit, Permits};
 use super::shared::{End, Shared, SharedRef};
@@ -20,7 +20,7 @@ pub struct Reserving<T> {
     refused: Option<ReserveManyError>,
 }
 
-branch!(&Shared<T>: Reserving);
+branch!(Reserving);
 
 impl<T> Reserving<T> {
     /// # Safety
@@ -145,7 +145,7 @@ pub struct ReserveMany<'a, T> {
 ///
 /// Made by [`Sender::reserve_owned`]. Dropping it drops the sender; a place it was already granted goes to the next waiter.
 #[must_use = "futures do nothing unless polled"]
-pub struct ReserveOwned<T, K: Reserves = Many> {
+pub struct ReserveOwned<T, K: Kind = Many> {
     // Before the sender, which it refers to.
     operation: Operation<Reserving<T>>,
     sender: Option<K::Sender<T>>,
@@ -171,11 +171,11 @@ impl<'a, T> ReserveMany<'a, T> {
     }
 }
 
-impl<T, K: Reserves> ReserveOwned<T, K> {
+impl<T, K: Kind> ReserveOwned<T, K> {
     #[track_caller]
     pub(super) fn new(sender: K::Sender<T>) -> Self {
         // SAFETY: the future keeps the sender, and drops it after the operation.
-        let branch = unsafe { Reserving::new(K::shared(&sender), 1) };
+        let branch = unsafe { Reserving::new(K::of_sender(&sender), 1) };
         ReserveOwned { operation: Operation::new(branch), sender: Some(sender) }
     }
 
@@ -195,7 +195,7 @@ future! {
     Reserving<T> => Result<Permits<'a, T>, ReserveManyError>, Self::permits; or ReserveTimeoutError => Permits<'a, T>
 }
 future! {
-    [T, K: Reserves] ReserveOwned<T, K>, "ReserveOwned", "reserve_owned";
+    [T, K: Kind] ReserveOwned<T, K>, "ReserveOwned", "reserve_owned";
     Reserving<T> => Result<OwnedPermit<T, K>, ReserveError>, Self::permit; or ReserveTimeoutError => OwnedPermit<T, K>
 }
 

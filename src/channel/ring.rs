@@ -132,9 +132,15 @@ impl<T> Slot<T> {
         }
     }
 
-    /// How many slots a ring of this capacity has. `None`: a ring is not right for it.
-    pub(super) fn ring(capacity: usize) -> Option<usize> {
-        if capacity == 0 { Some(0) } else { ring_slots(capacity, size_of::<Self>()) }
+    /// How many slots a ring of this capacity has: a power of two, more than that. `None`: a ring is not right for it; `most`: it is
+    /// for no more than that.
+    pub(super) fn ring(capacity: usize, most: usize) -> Option<usize> {
+        let slots = match capacity {
+            0 => return Some(0),
+            _ if capacity > most.min(RING_SLOTS) => return None,
+            _ => (capacity + 1).next_power_of_two(),
+        };
+        (slots.saturating_mul(size_of::<Self>()) <= RING_BYTES).then_some(slots)
     }
 
     #[inline(always)]
@@ -593,15 +599,6 @@ fn is_at_edge(word: Word) -> bool {
 #[inline(always)]
 fn taken(word: Word, count: u32) -> Word {
     Word(word.0.wrapping_add(ONE_TAKEN.wrapping_mul(u64::from(count))))
-}
-
-/// How many slots of this size a ring has for so many values and one more: a power of two. `None`: it would be too large.
-pub(super) const fn ring_slots(capacity: usize, size: usize) -> Option<usize> {
-    if capacity > RING_SLOTS {
-        return None;
-    }
-    let slots = (capacity + 1).next_power_of_two();
-    if slots.saturating_mul(size) <= RING_BYTES { Some(slots) } else { None }
 }
 
 /// Calls what is not inlined with a value, which need not be in memory before that if it is a few words.

@@ -305,10 +305,10 @@ impl<T> Shared<T> {
         (layout, at, slots != Some(0))
     }
 
-    /// A new channel with one handle on each side. `None`: no bound.
+    /// A new channel with one handle on each side. `None`: no bound. `ring`: the largest capacity of a ring.
     #[cfg_attr(feature = "tracing", track_caller)]
-    pub(super) fn new(capacity: Option<usize>, extras: Option<Box<Extras<T>>>) -> SharedRef<T> {
-        let slots = capacity.and_then(Slot::<T>::ring);
+    pub(super) fn new(capacity: Option<usize>, ring: usize, extras: Option<Box<Extras<T>>>) -> SharedRef<T> {
+        let slots = capacity.and_then(|capacity| Slot::<T>::ring(capacity, ring));
         let (places, mask) = match (capacity, slots) {
             (Some(capacity), Some(slots)) => {
                 let overflows =

@@ -24,6 +24,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_sink::Sink;
 
+use super::branch::Send;
 use super::future::{cancel, take};
 use super::kind::{Kind, Many};
 use super::{SendError, mpsc, spsc};
@@ -99,7 +100,7 @@ enum State<T, K: Kind> {
     },
     /// The same, and it has said that it is ready.
     Ready,
-    Sending(Operation<K::Send<T>>),
+    Sending(Operation<Send<T>>),
 }
 
 /// The methods of a module's `Sender`; `mut`: where there is only one.

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
+use super::branch::Recv;
 use super::iter::debug;
 use super::kind::{Kind, Many};
 use crate::wait::Operation;
@@ -16,7 +17,7 @@ use crate::wait::Operation;
 /// A stream that borrows its receiver. Made by [`Receiver::stream`](super::Receiver::stream).
 #[must_use = "streams do nothing unless polled"]
 pub struct RecvStream<'a, T: 'a, K: Kind = Many> {
-    operation: Operation<K::Recv<T>>,
+    operation: Operation<Recv<T>>,
     has_ended: bool,
     receiver: &'a K::Receiver<T>,
 }
@@ -25,7 +26,7 @@ pub struct RecvStream<'a, T: 'a, K: Kind = Many> {
 #[must_use = "streams do nothing unless polled"]
 pub struct IntoStream<T, K: Kind = Many> {
     // Before the receiver: it must be dropped first.
-    operation: Operation<K::Recv<T>>,
+    operation: Operation<Recv<T>>,
     has_ended: bool,
     receiver: K::Receiver<T>,
 }

@@ -565,11 +565,6 @@ impl Popped {
         }
     }
 
-    /// The address of its node, which is not free before this is told or claimed.
-    pub(crate) fn address(&self) -> *const () {
-        self.node.address()
-    }
-
     /// Tells the operation to look for itself, unless it is over; gives its waker. `Err`: its owner has left; if it is a send, its
     /// value is the caller's.
     pub(crate) fn notify(self) -> Result<Option<Waker>, Remains> {

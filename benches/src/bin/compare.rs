@@ -158,7 +158,6 @@ fn measure(cell: &Cell, options: &Options, samples: &mut [Vec<Sample>]) {
 fn print(results: &[Measured], options: &Options) {
     println!("Nanoseconds per operation, wall (CPU).\n\n{}", report::summary(results));
     println!("{}\n{}", report::means(results), report::above(results));
-    println!("The restricted kinds:\n\n{}", report::restricted(results));
     if options.all {
         println!("{}", report::everybody(results));
     }

@@ -1,8 +1,7 @@
-//! leno's channels: `bounded`, of which capacity 0 is the rendezvous, and `unbounded`. (Those of `mpsc` are the general ones.)
+//! leno's channels: `bounded`, of which capacity 0 is the rendezvous, and `unbounded`. (Those of `mpsc` and `spsc` are the general ones.)
 
 use std::future::{Future, ready};
 
-use leno::channel::spsc;
 use leno::select::Select;
 use leno::{Receiver, Sender, bounded, unbounded};
 
@@ -31,21 +30,4 @@ super::adapter! {
             operation.recv(token).expect("it is open");
         }
     };
-}
-
-super::adapter! {
-    /// One sender and one receiver, from tasks.
-    LenoSpsc, "leno-spsc", Spsc, spsc::Sender<u64>, spsc::Receiver<u64>;
-    open(capacity) Some(spsc::bounded(capacity)), unbounded spsc::unbounded();
-    send(tx, value) tx.send(value), try tx.try_send(value).is_ok();
-    recv(rx) rx.recv(), try rx.try_recv().ok();
-    any(rxs) super::any!(leno::select, spsc::Receiver::recv, rxs);
-}
-
-super::adapter! {
-    /// One sender and one receiver, from threads.
-    LenoSpscBlocking, "leno-spsc", Spsc, spsc::Sender<u64>, spsc::Receiver<u64>;
-    open(capacity) Some(spsc::bounded(capacity)), unbounded spsc::unbounded();
-    send(tx, value) ready(tx.send_blocking(value)), try tx.try_send(value).is_ok();
-    recv(rx) ready(rx.recv_blocking()), try rx.try_recv().ok();
 }

@@ -168,7 +168,6 @@ pub trait VisitOnces {
 /// Every channel that tasks can use; leno's first.
 pub fn channels_for_tasks(visitor: &mut impl VisitChannels) {
     visitor.channel::<leno::Leno>();
-    visitor.channel::<leno::LenoSpsc>();
     visitor.channel::<async_channel::AsyncChannel>();
     visitor.channel::<crossfire::Crossfire>();
     visitor.channel::<crossfire::CrossfireUnbounded>();
@@ -192,7 +191,6 @@ pub fn channels_for_tasks(visitor: &mut impl VisitChannels) {
 /// Every channel that threads can use; leno's first.
 pub fn channels_for_threads(visitor: &mut impl VisitChannels) {
     visitor.channel::<leno::LenoBlocking>();
-    visitor.channel::<leno::LenoSpscBlocking>();
     visitor.channel::<async_channel::AsyncChannelBlocking>();
     visitor.channel::<crossbeam::Crossbeam>();
     visitor.channel::<crossfire::CrossfireBlocking>();

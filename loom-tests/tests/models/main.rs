@@ -25,7 +25,6 @@ mod select_anchor;
 mod select_forms;
 mod semaphore;
 mod signal;
-mod spsc;
 mod ticker;
 mod watch;
 mod weak;
