@@ -65,7 +65,7 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
     /// # drop(rx);
     /// ```
     pub fn into_inner(mut self) -> Option<T> {
-        cancel::<T, K>(&mut self.operation)
+        cancel(&mut self.operation)
     }
 
     /// Sends without waiting.
@@ -83,13 +83,13 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
     fn try_slowly(&mut self) -> Result<(), TrySendError<T>> {
         let mut tray = Tray::new();
         match self.operation.try_now_slowly(&mut tray) {
-            false => Err(TrySendError::Full(take::<T, K>(&mut self.operation))),
-            true => tray.take().ok_or_else(|| TrySendError::Closed(take::<T, K>(&mut self.operation))),
+            false => Err(TrySendError::Full(take(&mut self.operation))),
+            true => tray.take().ok_or_else(|| TrySendError::Closed(take(&mut self.operation))),
         }
     }
 
     fn until(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
-        send_until::<T, K>(&mut self.operation, deadline)
+        send_until(&mut self.operation, deadline)
     }
 }
 
@@ -138,7 +138,7 @@ impl<'a, T, K: Kind> Closed<'a, T, K> {
 
 /// The value of a send that did not happen.
 #[inline(always)]
-pub(super) fn take<T, K: Kind>(send: &mut Operation<Send<T>>) -> T {
+pub(super) fn take<T>(send: &mut Operation<Send<T>>) -> T {
     debug_assert!(send.is_fresh(), "a send that did not happen has its value");
     send.end();
     // SAFETY: it was fresh, and is over now.
@@ -147,23 +147,23 @@ pub(super) fn take<T, K: Kind>(send: &mut Operation<Send<T>>) -> T {
 
 /// Cancels a send. Its value, unless it was sent, or went with an error.
 #[inline(always)]
-pub(super) fn cancel<T, K: Kind>(send: &mut Operation<Send<T>>) -> Option<T> {
+pub(super) fn cancel<T>(send: &mut Operation<Send<T>>) -> Option<T> {
     match send.cancel(Some(&mut Tray::new())) {
-        Cancelled::Undone if send.is_fresh() => Some(take::<T, K>(send)),
+        Cancelled::Undone if send.is_fresh() => Some(take(send)),
         _ => None,
     }
 }
 
 /// Sends on a plain thread, which waits until the deadline.
 #[inline(always)]
-pub(super) fn send_until<T, K: Kind>(
+pub(super) fn send_until<T>(
     send: &mut Operation<Send<T>>,
     deadline: Option<Instant>,
 ) -> Result<(), SendTimeoutError<T>> {
     let mut tray = Tray::new();
     match send.block_on_to(&mut tray, deadline) {
-        false => Err(SendTimeoutError::Timeout(take::<T, K>(send))),
-        true => tray.take().ok_or_else(|| SendTimeoutError::Closed(take::<T, K>(send))),
+        false => Err(SendTimeoutError::Timeout(take(send))),
+        true => tray.take().ok_or_else(|| SendTimeoutError::Closed(take(send))),
     }
 }
 

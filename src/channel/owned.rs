@@ -77,12 +77,12 @@ impl<T, K: Kind> IntoSend<T, K> {
     pub fn into_parts(self) -> (K::Sender<T>, Option<T>) {
         // (In this order, should a waker panic in its drop: what comes last is dropped first.)
         let IntoSend { sender, mut operation } = self;
-        let value = cancel::<T, K>(&mut operation);
+        let value = cancel(&mut operation);
         (sender, value)
     }
 
     fn until(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
-        send_until::<T, K>(&mut self.operation, deadline)
+        send_until(&mut self.operation, deadline)
     }
 }
 

@@ -62,7 +62,7 @@ use crate::wait::{Operation, Tray};
 /// ```
 #[must_use = "sinks do nothing unless polled"]
 pub struct SendSink<'a, T: 'a, K: Kind = Many> {
-    state: State<T, K>,
+    state: State<T>,
     place: Place,
     /// None once it is closed.
     sender: Option<&'a K::Sender<T>>,
@@ -86,14 +86,14 @@ pub struct SendSink<'a, T: 'a, K: Kind = Many> {
 #[must_use = "sinks do nothing unless polled"]
 pub struct IntoSink<T, K: Kind = Many> {
     // Before the sender: it must be dropped first.
-    state: State<T, K>,
+    state: State<T>,
     place: Place,
     /// None once it is closed.
     sender: Option<K::Sender<T>>,
 }
 
 /// The send that a sink is in the middle of.
-enum State<T, K: Kind> {
+enum State<T> {
     /// There is none; and whether there was no budget for one when it was asked.
     Free {
         refused: bool,
@@ -126,7 +126,7 @@ sinks!(channel);
 sinks!(mpsc);
 sinks!(spsc mut);
 
-impl<T, K: Kind> State<T, K> {
+impl<T> State<T> {
     const FREE: Self = State::Free { refused: false };
 
     /// Ready: nothing is being sent.
@@ -157,7 +157,12 @@ impl<T, K: Kind> State<T, K> {
     ///
     /// # Safety
     /// The sender outlives the state and, if it is single, is used for nothing else meanwhile.
-    unsafe fn start(&mut self, sender: &K::Sender<T>, place: Place, item: T) -> Result<(), SendError<T>> {
+    unsafe fn start<K: Kind>(
+        &mut self,
+        sender: &K::Sender<T>,
+        place: Place,
+        item: T,
+    ) -> Result<(), SendError<T>> {
         assert!(
             !self.is_sending(),
             "a sink was given an item while it keeps another one: poll_ready comes first"
@@ -170,13 +175,13 @@ impl<T, K: Kind> State<T, K> {
             *self = State::Sending(operation);
             return Ok(());
         }
-        tray.take().ok_or_else(|| SendError(take::<T, K>(&mut operation)))
+        tray.take().ok_or_else(|| SendError(take(&mut operation)))
     }
 
     /// Cancels the send, if there is one that is not through, and gives back its item.
     fn cancel(&mut self) -> Option<T> {
         let State::Sending(operation) = self else { return None };
-        cancel::<T, K>(operation)
+        cancel(operation)
     }
 
     fn is_sending(&self) -> bool {
@@ -232,7 +237,7 @@ macro_rules! sink {
                 let this = &mut *self;
                 match &this.sender {
                     // SAFETY: the state is dropped before the sender, or its borrow ends (invariant 1).
-                    Some(sender) => unsafe { this.state.start(sender, this.place, item) },
+                    Some(sender) => unsafe { this.state.start::<K>(sender, this.place, item) },
                     None => Err(SendError(item)),
                 }
             }
