@@ -2,28 +2,28 @@
 
 use std::mem::MaybeUninit;
 
-use super::bell::{Bell, Look};
+use super::bell::{Bell, Listen, Look};
 use super::close::is_shut;
 use super::shared::{End, Shared, SharedRef};
-use super::{RecvError, SendError};
+use super::{Receiver, RecvError, SendError, Sender};
 use crate::task::thread::Prospects;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Tray, Waiter, Word};
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
-    pub(super) shared: SharedRef<T>,
+    shared: SharedRef<T>,
     pub(super) value: MaybeUninit<T>,
 }
 
 /// A receive.
 pub struct Recv<T> {
-    pub(super) shared: SharedRef<T>,
+    shared: SharedRef<T>,
 }
 
 /// Waiting for the channel to close.
 pub struct Watch<T> {
-    pub(super) shared: SharedRef<T>,
+    shared: SharedRef<T>,
 }
 
 /// Branches with a `SharedRef`; what that gives.
@@ -46,6 +46,34 @@ macro_rules! branch {
 pub(super) use branch;
 
 branch!(Send Recv Watch);
+
+impl<T> Send<T> {
+    /// The value may also come there later, before the branch is used.
+    ///
+    /// # Safety
+    /// The sender outlives the branch.
+    #[inline(always)]
+    pub(super) unsafe fn new(sender: &Sender<T>, value: MaybeUninit<T>) -> Self {
+        Send { shared: sender.shared(), value }
+    }
+}
+
+impl<T> Recv<T> {
+    /// # Safety
+    /// The receiver outlives the branch.
+    #[inline(always)]
+    pub(super) unsafe fn new(receiver: &Receiver<T>) -> Self {
+        Recv { shared: receiver.shared() }
+    }
+}
+
+impl<T> Watch<T> {
+    /// # Safety
+    /// The sender outlives the branch.
+    pub(super) unsafe fn listen(sender: &Sender<T>) -> Listen<Self> {
+        Listen(Watch { shared: sender.shared() })
+    }
+}
 
 /// What a branch of either side does.
 macro_rules! common {

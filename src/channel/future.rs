@@ -1,7 +1,6 @@
-//! The futures of a channel. Each is one [`Operation`](crate::wait) and a borrow of its handle: the only one, where the kind
-//! says that a side is single.
+//! The futures of a channel. Each is one [`Operation`](crate::wait) and a borrow of its handle.
 
-#![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
+#![allow(private_interfaces, reason = "nobody outside the crate can name branches")]
 
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -9,8 +8,9 @@ use std::time::Instant;
 
 use super::bell::Listen;
 use super::branch::{Recv, Send, Watch};
-use super::kind::{Kind, Many};
-use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+use super::{
+    Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender, TryRecvError, TrySendError,
+};
 use crate::wait::{Cancelled, Operation, Tray, future};
 
 /// A send that waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
@@ -18,37 +18,35 @@ use crate::wait::{Cancelled, Operation, Tray, future};
 /// Made by [`Sender::send`](super::Sender::send). Dropping it before it completes cancels the send; [`SendFuture::into_inner`] does
 /// so and gives the value back.
 #[must_use = "futures do nothing unless polled"]
-pub struct SendFuture<'a, T: 'a, K: Kind = Many> {
+pub struct SendFuture<'a, T: 'a> {
     operation: Operation<Send<T>>,
-    _sender: PhantomData<&'a K::Sender<T>>,
+    _sender: PhantomData<&'a Sender<T>>,
 }
 
 /// A receive that waits until there is a value, or the channel is closed and empty.
 ///
 /// Made by [`Receiver::recv`](super::Receiver::recv). Dropping it before it completes cancels the receive and never loses a value.
 #[must_use = "futures do nothing unless polled"]
-pub struct RecvFuture<'a, T: 'a, K: Kind = Many> {
+pub struct RecvFuture<'a, T: 'a> {
     operation: Operation<Recv<T>>,
-    _receiver: PhantomData<&'a K::Receiver<T>>,
+    _receiver: PhantomData<&'a Receiver<T>>,
 }
 
 /// Resolves when sends on the channel can only fail: it was closed, or the last receiver is gone.
 ///
 /// Made by [`Sender::closed`](super::Sender::closed). Dropping it has no effect on the channel.
 #[must_use = "futures do nothing unless polled"]
-pub struct Closed<'a, T: 'a, K: Kind = Many> {
+pub struct Closed<'a, T: 'a> {
     operation: Operation<Listen<Watch<T>>>,
-    _sender: PhantomData<&'a K::Sender<T>>,
+    _sender: PhantomData<&'a Sender<T>>,
 }
 
-impl<'a, T, K: Kind> SendFuture<'a, T, K> {
-    /// # Safety
-    /// If its side is single the handle is borrowed alone.
+impl<'a, T> SendFuture<'a, T> {
     #[inline(always)]
     #[track_caller]
-    pub(super) unsafe fn new(sender: &'a K::Sender<T>, value: T) -> Self {
-        // SAFETY: the sender is borrowed for as long as the future lives; the caller's promise.
-        let branch = unsafe { K::send(sender, MaybeUninit::new(value)) };
+    pub(super) fn new(sender: &'a Sender<T>, value: T) -> Self {
+        // SAFETY: the sender is borrowed for as long as the future lives.
+        let branch = unsafe { Send::new(sender, MaybeUninit::new(value)) };
         SendFuture { operation: Operation::new(branch), _sender: PhantomData }
     }
 
@@ -93,14 +91,12 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
     }
 }
 
-impl<'a, T, K: Kind> RecvFuture<'a, T, K> {
-    /// # Safety
-    /// If its side is single the handle is borrowed alone.
+impl<'a, T> RecvFuture<'a, T> {
     #[inline(always)]
     #[track_caller]
-    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>) -> Self {
+    pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
         // SAFETY: as above.
-        let branch = unsafe { K::recv(receiver) };
+        let branch = unsafe { Recv::new(receiver) };
         RecvFuture { operation: Operation::new(branch), _receiver: PhantomData }
     }
 
@@ -125,13 +121,11 @@ impl<'a, T, K: Kind> RecvFuture<'a, T, K> {
     }
 }
 
-impl<'a, T, K: Kind> Closed<'a, T, K> {
-    /// # Safety
-    /// If its side is single the handle is borrowed alone.
+impl<'a, T> Closed<'a, T> {
     #[track_caller]
-    pub(super) unsafe fn new(sender: &'a K::Sender<T>) -> Self {
+    pub(super) fn new(sender: &'a Sender<T>) -> Self {
         // SAFETY: as above.
-        let branch = unsafe { K::watch(sender) };
+        let branch = unsafe { Watch::listen(sender) };
         Closed { operation: Operation::new(branch), _sender: PhantomData }
     }
 }
@@ -168,14 +162,14 @@ pub(super) fn send_until<T>(
 }
 
 future! {
-    ['a, T, K: Kind] SendFuture<'a, T, K>, "SendFuture", "send";
+    ['a, T] SendFuture<'a, T>, "SendFuture", "send";
     Send<T> => Result<(), SendError<T>>, |_, sent| sent; until Result<(), SendTimeoutError<T>>
 }
 future! {
-    ['a, T, K: Kind] RecvFuture<'a, T, K>, "RecvFuture", "recv";
+    ['a, T] RecvFuture<'a, T>, "RecvFuture", "recv";
     Recv<T> => Result<T, RecvError>, |_, received| received, back Result::ok; or RecvTimeoutError => T
 }
 future! {
-    ['a, T, K: Kind] Closed<'a, T, K>, "Closed", "closed";
+    ['a, T] Closed<'a, T>, "Closed", "closed";
     Listen<Watch<T>> => (), |_, ()| (); or Elapsed
 }

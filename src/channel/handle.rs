@@ -135,7 +135,7 @@ sender! {
 }
 
 receiver! {
-    []
+    [] |rx| rx;
     ///
     /// Waiting receivers are served FIFO.
     recv;
@@ -234,7 +234,7 @@ macro_rules! asks {
 
             /// Whether both are handles of one channel.
             pub fn same_channel(&self, other: &Self) -> bool {
-                self.shared() == other.shared()
+                std::ptr::eq(self.get(), other.get())
             }
 
             /// Panics if an invariant of the waiter queues does not hold. For tests.
@@ -255,10 +255,6 @@ macro_rules! wraps {
         impl<T> $name<T> {
             fn get(&self) -> &$crate::channel::shared::Shared<T> {
                 self.0.get()
-            }
-
-            pub(super) fn shared(&self) -> $crate::channel::shared::SharedRef<T> {
-                self.0.shared()
             }
         }
 

@@ -1,5 +1,5 @@
-//! What the futures, streams, iterators and sinks of a channel ask of its kind: which channel a handle is of. So each of those types
-//! is written once, although there are three kinds of handles.
+//! What the futures, streams, iterators and sinks that own a handle ask of its kind: which types of handles it has. So each of those
+//! is written once. (What borrows a handle borrows the general one.)
 
 #![allow(
     private_interfaces,
@@ -9,51 +9,20 @@
 )]
 
 use std::fmt;
-use std::mem::MaybeUninit;
 
-use super::bell::Listen;
-use super::branch::{Recv, Send, Watch};
-use super::shared::SharedRef;
-use super::{mpsc, spsc};
+use super::{Receiver, Sender, mpsc, spsc};
 use crate::channel;
 
-/// Whether a side may have several operations at a time.
+/// Whether a side may have several handles.
 pub trait Kind: Sized {
     type Sender<T>: fmt::Debug;
     type Receiver<T>: fmt::Debug;
 
-    /// The channel of a sender.
-    fn of_sender<T>(sender: &Self::Sender<T>) -> SharedRef<T>;
+    /// The general sender that a sender of this kind is.
+    fn sender<T>(sender: &Self::Sender<T>) -> &Sender<T>;
 
-    /// The channel of a receiver.
-    fn of_receiver<T>(receiver: &Self::Receiver<T>) -> SharedRef<T>;
-
-    /// A send; the value may also come to its [`place`](Send::value) before it is used.
-    ///
-    /// # Safety
-    /// The handle outlives the branch and, if its side is single, is used for nothing else meanwhile. The same holds for the
-    /// others.
-    #[inline(always)]
-    unsafe fn send<T>(sender: &Self::Sender<T>, value: MaybeUninit<T>) -> Send<T> {
-        Send { shared: Self::of_sender(sender), value }
-    }
-
-    /// A receive.
-    ///
-    /// # Safety
-    /// As for [`Kind::send`].
-    #[inline(always)]
-    unsafe fn recv<T>(receiver: &Self::Receiver<T>) -> Recv<T> {
-        Recv { shared: Self::of_receiver(receiver) }
-    }
-
-    /// Waiting for the channel to close.
-    ///
-    /// # Safety
-    /// As for [`Kind::send`].
-    unsafe fn watch<T>(sender: &Self::Sender<T>) -> Listen<Watch<T>> {
-        Listen(Watch { shared: Self::of_sender(sender) })
-    }
+    /// The same of a receiver.
+    fn receiver<T>(receiver: &Self::Receiver<T>) -> &Receiver<T>;
 }
 
 /// Any number on each side.
@@ -69,30 +38,32 @@ pub enum Mpsc {}
 pub enum Single {}
 
 macro_rules! kinds {
-    ($($kind:ident: $module:ident)*) => {$(
+    ($($kind:ident: $module:ident [$($general:tt)?];)*) => {$(
         impl Kind for $kind {
             type Sender<T> = $module::Sender<T>;
             type Receiver<T> = $module::Receiver<T>;
 
-            #[inline(always)]
-            fn of_sender<T>(sender: &Self::Sender<T>) -> SharedRef<T> {
-                sender.shared()
+            fn sender<T>(sender: &Self::Sender<T>) -> &Sender<T> {
+                &sender$(.$general)?
             }
 
-            #[inline(always)]
-            fn of_receiver<T>(receiver: &Self::Receiver<T>) -> SharedRef<T> {
-                receiver.shared()
+            fn receiver<T>(receiver: &Self::Receiver<T>) -> &Receiver<T> {
+                &receiver$(.$general)?
             }
         }
     )*};
 }
-kinds!(Many: channel Mpsc: mpsc Single: spsc);
+kinds! {
+    Many: channel [];
+    Mpsc: mpsc [0];
+    Single: spsc [0];
+}
 
 /// The types of a kind's module that are those of `channel`, for this kind.
 macro_rules! of_kind {
-    ($kind:ident: $($name:ident $(<$lifetime:lifetime>)?)+) => {$(
+    ($kind:ident: $($name:ident)+) => {$(
         #[doc = concat!("See [`channel::", stringify!($name), "`](super::", stringify!($name), ").")]
-        pub type $name<$($lifetime,)? T> = super::$name<$($lifetime,)? T, $kind>;
+        pub type $name<T> = super::$name<T, $kind>;
     )+};
 }
 pub(super) use of_kind;

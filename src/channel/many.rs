@@ -33,7 +33,7 @@
 //! The select is decided by the single operation, by its one value, or by several if no waiter would have to be claimed for them.
 //! The rest goes, without waiting, when the branch has won. So a branch that loses has neither sent nor received anything.
 
-#![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
+#![allow(private_interfaces, reason = "nobody outside the crate can name branches")]
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -41,8 +41,9 @@ use std::mem::{self, MaybeUninit};
 use std::time::Instant;
 
 use super::branch::{Recv, Send};
-use super::kind::{Kind, Many};
-use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+use super::{
+    Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender, TryRecvError, TrySendError,
+};
 use crate::task::thread::{self, Prospects};
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, Word, future};
@@ -367,9 +368,9 @@ impl<T> Branch for Receiving<'_, T> {
 ///
 /// If its time is up ([`wait_timeout`](Self::wait_timeout)) it returns how many were sent by then; an error means none.
 #[must_use = "futures do nothing unless polled"]
-pub struct SendMany<'a, T, K: Kind = Many> {
+pub struct SendMany<'a, T> {
     operation: Operation<Sending<'a, T>>,
-    _sender: PhantomData<&'a K::Sender<T>>,
+    _sender: PhantomData<&'a Sender<T>>,
 }
 
 /// A receive of several values, which waits for the first one only.
@@ -377,18 +378,16 @@ pub struct SendMany<'a, T, K: Kind = Many> {
 /// Made by [`Receiver::recv_many`](super::Receiver::recv_many). Dropping it before it completes cancels the receive and never loses
 /// a value.
 #[must_use = "futures do nothing unless polled"]
-pub struct RecvMany<'a, T, K: Kind = Many> {
+pub struct RecvMany<'a, T> {
     operation: Operation<Receiving<'a, T>>,
-    _receiver: PhantomData<&'a K::Receiver<T>>,
+    _receiver: PhantomData<&'a Receiver<T>>,
 }
 
-impl<'a, T, K: Kind> SendMany<'a, T, K> {
-    /// # Safety
-    /// If its side is single the handle is borrowed alone.
+impl<'a, T> SendMany<'a, T> {
     #[track_caller]
-    pub(super) unsafe fn new(sender: &'a K::Sender<T>, values: &'a mut VecDeque<T>) -> Self {
-        // SAFETY: the sender is borrowed for as long as the future lives; the caller's promise.
-        let branch = unsafe { K::send(sender, MaybeUninit::uninit()) };
+    pub(super) fn new(sender: &'a Sender<T>, values: &'a mut VecDeque<T>) -> Self {
+        // SAFETY: the sender is borrowed for as long as the future lives.
+        let branch = unsafe { Send::new(sender, MaybeUninit::uninit()) };
         let asked = values.len();
         let operation = Operation::new(Sending { branch, values, asked, is_stowed: false, is_closed: false });
         SendMany { operation, _sender: PhantomData }
@@ -419,13 +418,11 @@ impl<'a, T, K: Kind> SendMany<'a, T, K> {
     }
 }
 
-impl<'a, T, K: Kind> RecvMany<'a, T, K> {
-    /// # Safety
-    /// If its side is single the handle is borrowed alone.
+impl<'a, T> RecvMany<'a, T> {
     #[track_caller]
-    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>, out: &'a mut Vec<T>, max: usize) -> Self {
-        // SAFETY: the receiver is borrowed for as long as the future lives; the caller's promise.
-        let branch = unsafe { K::recv(receiver) };
+    pub(super) fn new(receiver: &'a Receiver<T>, out: &'a mut Vec<T>, max: usize) -> Self {
+        // SAFETY: the receiver is borrowed for as long as the future lives.
+        let branch = unsafe { Recv::new(receiver) };
         let before = out.len();
         let receiving = Receiving { branch, out, asked: max, before, came: false, is_closed: false };
         RecvMany { operation: Operation::new(receiving), _receiver: PhantomData }
@@ -444,13 +441,13 @@ impl<'a, T, K: Kind> RecvMany<'a, T, K> {
 }
 
 future! {
-    ['a, T, K: Kind] SendMany<'a, T, K>, "SendMany", "send_many";
+    ['a, T] SendMany<'a, T>, "SendMany", "send_many";
     Sending<'a, T> => Result<usize, SendError<()>>, |this: &mut Self, sent| rest(&mut this.operation, sent),
         while |this: &mut Self| goes_on(&mut this.operation);
     until Result<usize, SendTimeoutError<()>>
 }
 future! {
-    ['a, T, K: Kind] RecvMany<'a, T, K>, "RecvMany", "recv_many";
+    ['a, T] RecvMany<'a, T>, "RecvMany", "recv_many";
     Receiving<'a, T> => Result<usize, RecvError>, |this: &mut Self, received| rest(&mut this.operation, received);
     or RecvTimeoutError => usize
 }

@@ -29,27 +29,31 @@ use super::kind::{Mpsc, of_kind};
 use super::receiver::receiver;
 use super::sender::sender;
 
-pub use super::{Closed, Permit, Permits, Reserve, ReserveMany, SendFuture, SendMany};
+#[cfg(feature = "sink")]
+pub use super::SendSink;
+pub use super::{
+    Closed, Drain, Iter, Permit, Permits, RecvFuture, RecvMany, RecvStream, Reserve, ReserveMany, SendFuture,
+    SendMany, TryIter,
+};
 pub use super::{
     RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
     SendTimeoutError, TryRecvError, TryReserveError, TryReserveManyError, TrySendError,
 };
 
 of_kind! {
-    Mpsc: RecvFuture<'a> RecvMany<'a> RecvStream<'a> IntoStream Iter<'a> TryIter<'a> Drain<'a> IntoIter
-    IntoSend IntoRecv ReserveOwned OwnedPermit
+    Mpsc: IntoSend IntoRecv IntoStream IntoIter ReserveOwned OwnedPermit
 }
 #[cfg(feature = "sink")]
-of_kind!(Mpsc: SendSink<'a> IntoSink);
+of_kind!(Mpsc: IntoSink);
 
 /// The receiving side of an mpsc channel; there is one only.
 ///
 /// When the last sender is dropped the channel closes: the receiver gets what is left in it, then [`RecvError`].
 /// When the receiver is dropped it closes too, and what is left in it is dropped.
-pub struct Receiver<T>(super::Receiver<T>);
+pub struct Receiver<T>(pub(super) super::Receiver<T>);
 
 /// The sending side of an mpsc channel; clones of it send into the same channel.
-pub struct Sender<T>(super::Sender<T>);
+pub struct Sender<T>(pub(super) super::Sender<T>);
 
 /// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
 #[cfg_attr(feature = "tracing", track_caller)]

@@ -8,8 +8,7 @@
 //! 1. The operation is dropped, or is through, before the handle goes: what it has begun it takes back while the handle keeps the
 //!    channel. The order of the fields ensures that, also where a drop panics.
 //!
-//! Otherwise they are the futures of [`future`](super::future): their operations are the same, and a handle that they keep is used
-//! for nothing else.
+//! Otherwise they are the futures of [`future`](super::future): their operations are the same.
 
 #![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
 
@@ -56,8 +55,8 @@ pub struct IntoRecv<T, K: Kind = Many> {
 impl<T, K: Kind> IntoSend<T, K> {
     #[track_caller]
     pub(super) fn new(sender: K::Sender<T>, value: T) -> Self {
-        // SAFETY: the sender is kept beside the branch, and for longer (invariant 1); nobody else has it.
-        let branch = unsafe { K::send(&sender, MaybeUninit::new(value)) };
+        // SAFETY: the sender is kept beside the branch, and for longer (invariant 1).
+        let branch = unsafe { Send::new(K::sender(&sender), MaybeUninit::new(value)) };
         IntoSend { operation: Operation::new(branch), sender }
     }
 
@@ -89,8 +88,8 @@ impl<T, K: Kind> IntoSend<T, K> {
 impl<T, K: Kind> IntoRecv<T, K> {
     #[track_caller]
     pub(super) fn new(receiver: K::Receiver<T>) -> Self {
-        // SAFETY: the receiver is kept beside the branch, and for longer (invariant 1); nobody else has it.
-        let branch = unsafe { K::recv(&receiver) };
+        // SAFETY: the receiver is kept beside the branch, and for longer (invariant 1).
+        let branch = unsafe { Recv::new(K::receiver(&receiver)) };
         IntoRecv { operation: Operation::new(branch), receiver }
     }
 

@@ -6,7 +6,6 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 
 use super::kind::{Kind, Many};
-use super::shared::Shared;
 use super::{SendError, Sender};
 
 /// Room for one value, which [`send`](Permit::send) fills without waiting.
@@ -41,19 +40,10 @@ pub struct OwnedPermit<T, K: Kind = Many> {
     sender: K::Sender<T>,
 }
 
-fn shared<T, K: Kind>(sender: &K::Sender<T>) -> &Shared<T> {
-    // SAFETY: the sender keeps the channel alive.
-    unsafe { K::of_sender(sender).as_ref() }
-}
-
 /// Uses up a permit's place.
-fn send<T, K: Kind>(sender: &K::Sender<T>, value: T) -> Result<(), SendError<T>> {
-    let shared = shared::<T, K>(sender);
+fn send<T>(sender: &Sender<T>, value: T) -> Result<(), SendError<T>> {
+    let shared = sender.get();
     shared.send_now(value, |value, by| shared.send_reserved(value, by))
-}
-
-fn free<T, K: Kind>(sender: &K::Sender<T>, count: usize) {
-    shared::<T, K>(sender).free_places(count);
 }
 
 impl<'a, T> Permit<'a, T> {
@@ -77,7 +67,7 @@ impl<'a, T> Permit<'a, T> {
     /// assert_eq!(rx.recv_blocking(), Ok(1));
     /// ```
     pub fn send(self, value: T) -> Result<(), SendError<T>> {
-        send::<T, Many>(ManuallyDrop::new(self).sender, value)
+        send(ManuallyDrop::new(self).sender, value)
     }
 
     /// Frees the room, as dropping the permit does.
@@ -86,7 +76,7 @@ impl<'a, T> Permit<'a, T> {
 
 impl<T> Drop for Permit<'_, T> {
     fn drop(&mut self) {
-        free::<T, Many>(self.sender, 1);
+        self.sender.get().free_places(1);
     }
 }
 
@@ -120,7 +110,7 @@ impl<T> FusedIterator for Permits<'_, T> {}
 
 impl<T> Drop for Permits<'_, T> {
     fn drop(&mut self) {
-        free::<T, Many>(self.sender, self.left);
+        self.sender.get().free_places(self.left);
     }
 }
 
@@ -150,7 +140,7 @@ impl<T, K: Kind> OwnedPermit<T, K> {
     /// ```
     pub fn send(self, value: T) -> Result<K::Sender<T>, SendError<T>> {
         let sender = self.into_sender();
-        send::<T, K>(&sender, value).map(|()| sender)
+        send(K::sender(&sender), value).map(|()| sender)
     }
 
     /// Frees the room and returns the sender.
@@ -162,14 +152,14 @@ impl<T, K: Kind> OwnedPermit<T, K> {
     /// ```
     pub fn release(self) -> K::Sender<T> {
         let sender = self.into_sender();
-        free::<T, K>(&sender, 1);
+        K::sender(&sender).get().free_places(1);
         sender
     }
 }
 
 impl<T, K: Kind> Drop for OwnedPermit<T, K> {
     fn drop(&mut self) {
-        free::<T, K>(&self.sender, 1);
+        K::sender(&self.sender).get().free_places(1);
     }
 }
 

@@ -1,11 +1,11 @@
 //! What the receivers of all kinds have in common. Where there is only one, operations that wait or try take it by `&mut`.
 
 /// The methods of a module's `Receiver`, in terms of the module's own futures and iterators; each with additions to its docs.
-/// `mut`: where there is only one receiver.
+/// `mut`: where there is only one receiver. `|rx|`: the general receiver.
 macro_rules! receiver {
     (mut) => {
         receiver! {
-            [mut]
+            [mut] |rx| &rx.0;
             recv;
             ///
             /// See [`leno::Receiver::recv_many`](crate::Receiver::recv_many) for an example.
@@ -17,7 +17,7 @@ macro_rules! receiver {
         }
     };
     (
-        [$($mut:tt)?]
+        [$($mut:tt)?] |$rx:ident| $borrowed:expr;
         $(#[$recv:meta])* recv;
         $(#[$recv_many:meta])* recv_many;
         $(#[$drain:meta])* drain;
@@ -36,8 +36,8 @@ macro_rules! receiver {
             #[inline(always)]
             #[track_caller]
             pub fn recv(&$($mut)? self) -> RecvFuture<'_, T> {
-                // SAFETY: borrowed alone, or of a side that may have several.
-                unsafe { RecvFuture::new(self) }
+                let $rx = self;
+                RecvFuture::new($borrowed)
             }
 
             /// Receives a value if there is one now. On a rendezvous channel: if a sender waits, whose send then completes.
@@ -102,8 +102,8 @@ macro_rules! receiver {
             $(#[$recv_many])*
             #[track_caller]
             pub fn recv_many<'a>(&'a $($mut)? self, out: &'a mut Vec<T>, max: usize) -> RecvMany<'a, T> {
-                // SAFETY: borrowed alone, or of a side that may have several.
-                unsafe { RecvMany::new(self, out, max) }
+                let $rx = self;
+                RecvMany::new($borrowed, out, max)
             }
 
             /// Appends the values available now to `out`, at most `max`, without waiting; returns how many.
@@ -118,18 +118,21 @@ macro_rules! receiver {
             /// taken when the iterator reaches it; those that it does not reach stay in the channel.
             $(#[$drain])*
             pub fn drain(&$($mut)? self) -> Drain<'_, T> {
-                Drain { left: self.len(), receiver: self }
+                let $rx = self;
+                Drain { left: $rx.len(), receiver: $borrowed }
             }
 
             /// An iterator that receives on a plain thread until the channel is closed and empty; each step blocks, and
             /// panics in a fiber of a [`Cord`](crate::fiber::Cord), as [`recv_blocking`](Self::recv_blocking) does.
             pub fn iter(&$($mut)? self) -> Iter<'_, T> {
-                Iter { receiver: self }
+                let $rx = self;
+                Iter { receiver: $borrowed }
             }
 
             /// Receives without waiting, until there is no value.
             pub fn try_iter(&$($mut)? self) -> TryIter<'_, T> {
-                TryIter { receiver: self }
+                let $rx = self;
+                TryIter { receiver: $borrowed }
             }
 
             /// A stream of the channel's values; it ends when the channel is closed and empty.
@@ -137,8 +140,8 @@ macro_rules! receiver {
             /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receive.
             #[track_caller]
             pub fn stream(&$($mut)? self) -> RecvStream<'_, T> {
-                // SAFETY: borrowed alone, or of a side that may have several.
-                unsafe { RecvStream::new(self) }
+                let $rx = self;
+                RecvStream::new($borrowed)
             }
 
             /// As [`recv`](Self::recv), in a future that keeps this receiver.

@@ -25,17 +25,16 @@ branch!(Reserving);
 impl<T> Reserving<T> {
     /// # Safety
     /// A handle outlives the branch.
-    unsafe fn new(shared: SharedRef<T>, count: usize) -> Self {
-        let mut this = Reserving { shared, count: count.min(MOST) as u32, refused: None };
-        let channel = this.shared();
-        this.refused = if channel.is_rendezvous() {
+    unsafe fn new(sender: &Sender<T>, count: usize) -> Self {
+        let channel = sender.get();
+        let refused = if channel.is_rendezvous() {
             Some(ReserveManyError::Rendezvous)
         } else if channel.capacity().is_some_and(|capacity| count > capacity.min(MOST)) {
             Some(ReserveManyError::TooMany)
         } else {
             None
         };
-        this
+        Reserving { shared: sender.shared(), count: count.min(MOST) as u32, refused }
     }
 
     fn free_places(&self) {
@@ -175,7 +174,7 @@ impl<T, K: Kind> ReserveOwned<T, K> {
     #[track_caller]
     pub(super) fn new(sender: K::Sender<T>) -> Self {
         // SAFETY: the future keeps the sender, and drops it after the operation.
-        let branch = unsafe { Reserving::new(K::of_sender(&sender), 1) };
+        let branch = unsafe { Reserving::new(K::sender(&sender), 1) };
         ReserveOwned { operation: Operation::new(branch), sender: Some(sender) }
     }
 
@@ -222,7 +221,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn reserve(&self) -> Reserve<'_, T> {
         // SAFETY: the sender is borrowed for as long as the future lives.
-        let branch = unsafe { Reserving::new(self.shared(), 1) };
+        let branch = unsafe { Reserving::new(self, 1) };
         Reserve { operation: Operation::new(branch), sender: self }
     }
 
@@ -270,7 +269,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn reserve_many(&self, n: usize) -> ReserveMany<'_, T> {
         // SAFETY: the sender is borrowed for as long as the future lives.
-        let branch = unsafe { Reserving::new(self.shared(), n) };
+        let branch = unsafe { Reserving::new(self, n) };
         ReserveMany { operation: Operation::new(branch), sender: self, count: n }
     }
 

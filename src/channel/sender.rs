@@ -1,7 +1,7 @@
 //! What the senders of all kinds have in common. Where there is only one, operations that wait or try take it by `&mut`.
 
 /// The methods of a module's `Sender`, in terms of the module's own futures; each with additions to its docs. `mut`: where there is
-/// only one sender. `|tx|`: the sender that these futures borrow.
+/// only one sender. `|tx|`: the general sender.
 macro_rules! sender {
     (
         [$($mut:tt)?] |$tx:ident| $borrowed:expr;
@@ -25,8 +25,7 @@ macro_rules! sender {
             #[track_caller]
             pub fn send(&$($mut)? self, value: T) -> SendFuture<'_, T> {
                 let $tx = self;
-                // SAFETY: borrowed alone, or of a side that may have several. The others as well.
-                unsafe { SendFuture::new($borrowed, value) }
+                SendFuture::new($borrowed, value)
             }
 
             /// Sends `value` if that needs no waiting. On a rendezvous channel: if a receiver waits.
@@ -93,8 +92,7 @@ macro_rules! sender {
             #[track_caller]
             pub fn send_many<'a>(&'a $($mut)? self, values: &'a mut VecDeque<T>) -> SendMany<'a, T> {
                 let $tx = self;
-                // SAFETY: as in `send`.
-                unsafe { SendMany::new($borrowed, values) }
+                SendMany::new($borrowed, values)
             }
 
             /// Sends as many `values` as possible without waiting, from the front; returns how many. The unsent ones stay
@@ -112,8 +110,7 @@ macro_rules! sender {
             #[track_caller]
             pub fn closed(&$($mut)? self) -> Closed<'_, T> {
                 let $tx = self;
-                // SAFETY: as in `send`.
-                unsafe { Closed::new($borrowed) }
+                Closed::new($borrowed)
             }
 
             /// As [`send`](Self::send), in a future that owns this sender.

@@ -27,7 +27,7 @@ use futures_sink::Sink;
 use super::branch::Send;
 use super::future::{cancel, take};
 use super::kind::{Kind, Many};
-use super::{SendError, mpsc, spsc};
+use super::{SendError, Sender, mpsc, spsc};
 use crate::channel;
 use crate::task::budget;
 use crate::task::place::Place;
@@ -61,11 +61,11 @@ use crate::wait::{Operation, Tray};
 /// # });
 /// ```
 #[must_use = "sinks do nothing unless polled"]
-pub struct SendSink<'a, T: 'a, K: Kind = Many> {
+pub struct SendSink<'a, T> {
     state: State<T>,
     place: Place,
     /// None once it is closed.
-    sender: Option<&'a K::Sender<T>>,
+    sender: Option<&'a Sender<T>>,
 }
 
 /// A sink that owns its sender. Made by [`Sender::into_sink`](super::Sender::into_sink), with the feature `sink`.
@@ -103,15 +103,15 @@ enum State<T> {
     Sending(Operation<Send<T>>),
 }
 
-/// The methods of a module's `Sender`; `mut`: where there is only one.
+/// The methods of a module's `Sender`; `mut`: where there is only one. `|tx|`: the general sender.
 macro_rules! sinks {
-    ($module:ident $($mut:tt)?) => {
+    ($module:ident [$($mut:tt)?] |$tx:ident| $general:expr) => {
         impl<T> $module::Sender<T> {
             /// A sink that sends into the channel. (With the feature `sink`.)
             #[track_caller]
             pub fn sink(&$($mut)? self) -> $module::SendSink<'_, T> {
-                // SAFETY: borrowed alone, or there may be others.
-                unsafe { SendSink::new(self) }
+                let $tx = self;
+                SendSink::new($general)
             }
 
             /// As [`sink`](Self::sink), keeping the sender. (With the feature `sink`.)
@@ -122,9 +122,9 @@ macro_rules! sinks {
         }
     };
 }
-sinks!(channel);
-sinks!(mpsc);
-sinks!(spsc mut);
+sinks!(channel [] |tx| tx);
+sinks!(mpsc [] |tx| &tx.0);
+sinks!(spsc [mut] |tx| &tx.0);
 
 impl<T> State<T> {
     const FREE: Self = State::Free { refused: false };
@@ -156,20 +156,15 @@ impl<T> State<T> {
     /// Sends, or begins to.
     ///
     /// # Safety
-    /// The sender outlives the state and, if it is single, is used for nothing else meanwhile.
-    unsafe fn start<K: Kind>(
-        &mut self,
-        sender: &K::Sender<T>,
-        place: Place,
-        item: T,
-    ) -> Result<(), SendError<T>> {
+    /// The sender outlives the state.
+    unsafe fn start(&mut self, sender: &Sender<T>, place: Place, item: T) -> Result<(), SendError<T>> {
         assert!(
             !self.is_sending(),
             "a sink was given an item while it keeps another one: poll_ready comes first"
         );
         *self = State::FREE;
         // SAFETY: the caller's promise.
-        let mut operation = Operation::at(place, unsafe { K::send(sender, MaybeUninit::new(item)) });
+        let mut operation = Operation::at(place, unsafe { Send::new(sender, MaybeUninit::new(item)) });
         let mut tray = Tray::new();
         if !operation.try_once(&mut tray) {
             *self = State::Sending(operation);
@@ -189,11 +184,9 @@ impl<T> State<T> {
     }
 }
 
-impl<'a, T, K: Kind> SendSink<'a, T, K> {
-    /// # Safety
-    /// If its side is single the sender is borrowed alone.
+impl<'a, T> SendSink<'a, T> {
     #[track_caller]
-    pub(super) unsafe fn new(sender: &'a K::Sender<T>) -> Self {
+    pub(super) fn new(sender: &'a Sender<T>) -> Self {
         SendSink { state: State::FREE, place: Place::here(), sender: Some(sender) }
     }
 
@@ -225,8 +218,8 @@ impl<T, K: Kind> IntoSink<T, K> {
 }
 
 macro_rules! sink {
-    ($($name:ident<$($lifetime:lifetime,)? T, K>)*) => {$(
-        impl<T, K: Kind> Sink<T> for $name<$($lifetime,)? T, K> {
+    ($([$($generics:tt)*] $type:ty, $name:literal, $general:expr;)+) => {$(
+        impl<$($generics)*> Sink<T> for $type {
             type Error = SendError<T>;
 
             fn poll_ready(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
@@ -237,7 +230,7 @@ macro_rules! sink {
                 let this = &mut *self;
                 match &this.sender {
                     // SAFETY: the state is dropped before the sender, or its borrow ends (invariant 1).
-                    Some(sender) => unsafe { this.state.start::<K>(sender, this.place, item) },
+                    Some(sender) => unsafe { this.state.start($general(sender), this.place, item) },
                     None => Err(SendError(item)),
                 }
             }
@@ -254,22 +247,25 @@ macro_rules! sink {
         }
 
         // (The sender is never pinned.)
-        impl<T, K: Kind> Unpin for $name<$($lifetime,)? T, K> {}
-        crate::task::unwinds! { [T, K: Kind] $name<$($lifetime,)? T, K> }
+        impl<$($generics)*> Unpin for $type {}
+        crate::task::unwinds! { [$($generics)*] $type }
 
-        impl<T, K: Kind> fmt::Debug for $name<$($lifetime,)? T, K> {
+        impl<$($generics)*> fmt::Debug for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name))
+                f.debug_struct($name)
                     .field("sending", &self.state.is_sending())
                     .field("closed", &self.sender.is_none())
                     .finish_non_exhaustive()
             }
         }
-    )*};
+    )+};
 }
-sink!(SendSink<'_, T, K> IntoSink<T, K>);
+sink! {
+    [T] SendSink<'_, T>, "SendSink", |sender| sender;
+    [T, K: Kind] IntoSink<T, K>, "IntoSink", K::sender;
+}
 
 /// Leaves the queue. The borrow of the sender has to last until then, which a drop of its own says.
-impl<T, K: Kind> Drop for SendSink<'_, T, K> {
+impl<T> Drop for SendSink<'_, T> {
     fn drop(&mut self) {}
 }

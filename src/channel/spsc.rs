@@ -45,25 +45,27 @@ use super::kind::{Single, of_kind};
 use super::receiver::receiver;
 use super::sender::sender;
 
+#[cfg(feature = "sink")]
+pub use super::SendSink;
+pub use super::{Closed, Drain, Iter, RecvFuture, RecvMany, RecvStream, SendFuture, SendMany, TryIter};
 pub use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 
 of_kind! {
-    Single: SendFuture<'a> RecvFuture<'a> Closed<'a> IntoSend IntoRecv SendMany<'a> RecvMany<'a>
-    RecvStream<'a> IntoStream Iter<'a> TryIter<'a> Drain<'a> IntoIter
+    Single: IntoSend IntoRecv IntoStream IntoIter
 }
 #[cfg(feature = "sink")]
-of_kind!(Single: SendSink<'a> IntoSink);
+of_kind!(Single: IntoSink);
 
 /// The sending side of an spsc channel; there is one only.
 ///
 /// When it is dropped the channel closes: the receiver gets what is left in it, then [`RecvError`]. When the receiver is
 /// dropped the channel closes too, and what is left in it is dropped.
-pub struct Sender<T>(super::Sender<T>);
+pub struct Sender<T>(pub(super) super::Sender<T>);
 
 /// The receiving side of an spsc channel; there is one only.
 ///
 /// See [`Sender`] for what happens when a handle is dropped.
-pub struct Receiver<T>(super::Receiver<T>);
+pub struct Receiver<T>(pub(super) super::Receiver<T>);
 
 /// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
 ///
@@ -115,7 +117,7 @@ fn of<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
 }
 
 sender! {
-    [mut] |tx| tx;
+    [mut] |tx| &tx.0;
     send;
     ///
     /// ```

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
+use super::Receiver;
 use super::branch::Recv;
 use super::iter::debug;
 use super::kind::{Kind, Many};
@@ -16,10 +17,10 @@ use crate::wait::Operation;
 
 /// A stream that borrows its receiver. Made by [`Receiver::stream`](super::Receiver::stream).
 #[must_use = "streams do nothing unless polled"]
-pub struct RecvStream<'a, T: 'a, K: Kind = Many> {
+pub struct RecvStream<'a, T> {
     operation: Operation<Recv<T>>,
     has_ended: bool,
-    receiver: &'a K::Receiver<T>,
+    receiver: &'a Receiver<T>,
 }
 
 /// A stream that owns its receiver. Made by [`Receiver::into_stream`](super::Receiver::into_stream).
@@ -64,16 +65,14 @@ macro_rules! stream {
 }
 pub(super) use stream;
 
-stream! { ['a, T, K: Kind] RecvStream<'a, T, K> => T, Result::ok }
+stream! { ['a, T] RecvStream<'a, T> => T, Result::ok }
 stream! { [T, K: Kind] IntoStream<T, K> => T, Result::ok }
 
-impl<'a, T, K: Kind> RecvStream<'a, T, K> {
-    /// # Safety
-    /// If its side is single the receiver is borrowed alone.
+impl<'a, T> RecvStream<'a, T> {
     #[track_caller]
-    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>) -> Self {
-        // SAFETY: the receiver is borrowed for as long as the stream lives; the caller's promise.
-        let operation = Operation::new(unsafe { K::recv(receiver) });
+    pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
+        // SAFETY: the receiver is borrowed for as long as the stream lives.
+        let operation = Operation::new(unsafe { Recv::new(receiver) });
         RecvStream { operation, has_ended: false, receiver }
     }
 }
@@ -81,8 +80,8 @@ impl<'a, T, K: Kind> RecvStream<'a, T, K> {
 impl<T, K: Kind> IntoStream<T, K> {
     #[track_caller]
     pub(super) fn new(receiver: K::Receiver<T>) -> Self {
-        // SAFETY: the receiver is kept beside the operation, and dropped after it; nobody else has it.
-        let operation = Operation::new(unsafe { K::recv(&receiver) });
+        // SAFETY: the receiver is kept beside the operation, and dropped after it.
+        let operation = Operation::new(unsafe { Recv::new(K::receiver(&receiver)) });
         IntoStream { operation, has_ended: false, receiver }
     }
 
@@ -94,9 +93,9 @@ impl<T, K: Kind> IntoStream<T, K> {
     }
 }
 
-debug!(RecvStream<'_, T, K> IntoStream<T, K>);
+debug!([T] RecvStream<'_, T>, "RecvStream"; [T, K: Kind] IntoStream<T, K>, "IntoStream");
 
 /// Leaves the queue. The borrow of the receiver has to last until then, which a drop of its own says.
-impl<T, K: Kind> Drop for RecvStream<'_, T, K> {
+impl<T> Drop for RecvStream<'_, T> {
     fn drop(&mut self) {}
 }

@@ -70,7 +70,6 @@ use std::time::{Duration, Instant};
 
 use super::bell::Listen;
 use super::branch::{Send, Watch};
-use super::kind::{Kind, Many};
 use super::{Sender, rendezvous};
 use crate::prim::{AtomicUsize, Ordering, UnsafeCell};
 use crate::task::error::discard;
@@ -198,7 +197,7 @@ struct Actor {
 fn start(due: Option<Instant>, alarm: Alarm, repeat: Option<(Duration, Missed)>) -> Receiver<Instant> {
     let (sender, receiver) = rendezvous();
     // SAFETY: the sender is kept beside it, and is dropped later.
-    let closed = Operation::new(unsafe { Many::watch(&sender) });
+    let closed = Operation::new(unsafe { Watch::listen(&sender) });
     let actor = Actor { offer: None, closed, sender, alarm, due, repeat };
     let ticker = Ticker { wakes: AtomicUsize::new(0), actor: UnsafeCell::new(Some(actor)) };
     Arc::new(ticker).wake();
@@ -295,7 +294,7 @@ impl Actor {
             let Some(due) = &mut self.due else { return Poll::Pending };
             std::task::ready!(self.alarm.poll(due, cx.waker()));
             // SAFETY: the sender is kept beside it, and is dropped later.
-            let send = unsafe { Many::send(&self.sender, MaybeUninit::new(*due)) };
+            let send = unsafe { Send::new(&self.sender, MaybeUninit::new(*due)) };
             self.offer = Some(Operation::new(send));
         }
     }
