@@ -392,6 +392,60 @@ fn drops_and_closes() {
     }
 }
 
+/// C30: forced into a full channel, which gives the oldest one back, or its own; and by permits, also into a closed one.
+#[test]
+fn forced_and_by_permits() {
+    #[inline(never)]
+    fn force(tx: &Sender<Large>, number: u8, out: Option<u8>) {
+        match &tx.force_send(Large::new(number)) {
+            Ok(displaced) => match (displaced, out) {
+                (Some(value), Some(number)) => value.check(number),
+                (displaced, out) => assert!(displaced.is_none() && out.is_none()),
+            },
+            Err(_) => panic!("open"),
+        }
+    }
+    #[inline(never)]
+    fn force_closed(tx: &Sender<Large>) {
+        match &tx.force_send(Large::new(9)) {
+            Ok(_) => panic!("closed"),
+            Err(refused) => refused.0.check(9),
+        }
+    }
+    #[inline(never)]
+    fn reserve(tx: &Sender<Large>, number: u8, is_gone: bool) {
+        let permit = tx.try_reserve().expect("there is room");
+        if is_gone {
+            assert!(tx.close_now());
+        }
+        match &permit.send(Large::new(number)) {
+            Ok(()) => assert!(!is_gone),
+            Err(refused) => refused.0.check(number),
+        }
+    }
+    #[inline(never)]
+    fn empty(rx: &Receiver<Large>) -> usize {
+        rx.drain().count()
+    }
+    for_each_kind(|(tx, rx)| {
+        let room = tx.capacity().map_or(3, |capacity| capacity.min(3) as u8);
+        (0..room).for_each(|number| force(tx, number, None));
+        match tx.capacity() {
+            Some(0) => force(tx, 9, Some(9)),
+            Some(capacity) if tx.len() == capacity => force(tx, room, Some(0)),
+            _ => {}
+        }
+        empty(rx);
+        if tx.capacity() != Some(0) {
+            reserve(tx, 7, false);
+            assert_eq!(empty(rx), 1, "it was sent");
+            reserve(tx, 8, true);
+        }
+        tx.close();
+        force_closed(tx);
+    });
+}
+
 /// C30: through the restricted kinds, by futures, on threads and by batches; and what is left there is dropped.
 #[test]
 fn restricted_kinds() {

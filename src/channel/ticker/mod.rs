@@ -42,20 +42,20 @@
 // thread that is: a few steps for each tick that is due and wanted, which wake the receiver that gets it. (In a burst these are
 // several.)
 //
-//   wakes   set by                                     means
-//   0       whoever ran it, when nothing is left       nobody runs it
-//   1       who wakes it at 0                          that thread has the actor for itself
-//   more    who wakes it above 0                       who runs it looks once more
+//   wakes   set by                                           means
+//   0       who runs it, when nothing is left                nobody runs it
+//   1       who wakes it at 0; who runs it, and looks again  that thread has the actor for itself
+//   more    who wakes it above 0                             who runs it looks once more
 //
 // Invariants
-// 1. The actor is touched by the thread that has made `wakes` 1, until it makes it 0.
+// 1. The actor is touched by the thread whose wake found 0, until it makes that 0 again.
 // 2. A wake is never lost: it runs the actor, or whoever runs it runs it once more after that.
 // 3. As long as it is not over, the channel's line of those who watch for its close has the waker; so it lives, and hears of the
 //    end. While it waits for a tick, the timer has it, too; while it offers one, the send.
 // 4. Once it is over nothing of it is left but what those keep who are about to wake it.
 //
-// ORDERING: a wake acquires and releases, the exchange that makes `wakes` 0 releases, and acquires where it fails: each who runs
-// it sees what those before have done, and what it was woken for.
+// ORDERING: a wake acquires and releases, the exchange that makes `wakes` 0 releases, and the one before another look acquires: each
+// who runs it sees what those before have done, and what it was woken for.
 //
 // A wake within the actor's own run (a receiver's waker that takes the next tick at once) is counted only, so that it does not
 // run within itself. Foreign wakers that panic: the actor is run to its rest, then the last panic goes on.
@@ -71,7 +71,7 @@ use std::time::{Duration, Instant};
 use super::bell::Listen;
 use super::branch::{Send, Watch};
 use super::{Sender, rendezvous};
-use crate::prim::{AtomicUsize, Ordering, UnsafeCell};
+use crate::prim::{AtomicU32, Ordering, UnsafeCell};
 use crate::task::error::discard;
 use crate::task::{budget, context, thread};
 use crate::time::Alarm;
@@ -173,7 +173,7 @@ const PANICS: u32 = 100;
 
 struct Ticker {
     /// How often it was woken since nobody ran it.
-    wakes: AtomicUsize,
+    wakes: AtomicU32,
     actor: UnsafeCell<Option<Actor>>,
 }
 
@@ -199,7 +199,7 @@ fn start(due: Option<Instant>, alarm: Alarm, repeat: Option<(Duration, Missed)>)
     // SAFETY: the sender is kept beside it, and is dropped later.
     let closed = Operation::new(unsafe { Watch::listen(&sender) });
     let actor = Actor { offer: None, closed, sender, alarm, due, repeat };
-    let ticker = Ticker { wakes: AtomicUsize::new(0), actor: UnsafeCell::new(Some(actor)) };
+    let ticker = Ticker { wakes: AtomicU32::new(0), actor: UnsafeCell::new(Some(actor)) };
     Arc::new(ticker).wake();
     receiver
 }
@@ -217,7 +217,7 @@ impl Ticker {
     fn run(self: Arc<Self>) {
         let waker = Waker::from(Arc::clone(&self));
         let (mut panic, mut panics) = (None, 0);
-        let (mut wakes, mut pauses) = (1, 0);
+        let mut pauses = 0;
         loop {
             let (ran, goes_on) = self.actor.with_mut(|actor| {
                 // SAFETY: invariant 1.
@@ -246,17 +246,16 @@ impl Ticker {
                 }
             }
             let release = order!(Release, "ticker_rests_relaxed");
-            if bug!("ticker_runs_once") {
-                wakes = self.wakes.load(Ordering::Relaxed);
-            }
-            match self.wakes.compare_exchange(wakes, 0, release, Ordering::Acquire) {
-                Ok(_) => break,
-                Err(now) => wakes = now,
+            let wakes = if bug!("ticker_runs_once") { self.wakes.load(Ordering::Relaxed) } else { 1 };
+            if self.wakes.compare_exchange(wakes, 0, release, Ordering::Relaxed).is_ok() {
+                break;
             }
             if goes_on {
                 pauses = 0;
             }
             // Woken by a peer, which may be in the middle of something.
+            // ORDERING: Acquire pairs with the wakes since; nobody else makes it less now.
+            self.wakes.swap(1, Ordering::Acquire);
             thread::pause(&mut pauses);
         }
         if let Some(payload) = panic.filter(|_| !bug!("ticker_swallows_a_panic")) {
