@@ -198,9 +198,9 @@ impl<R: Send> Run for Slot<R> {
 /// pool, and waits for its result.
 ///
 /// The closure is queued at the first poll; up to 512 run at once, further ones wait. Dropping the future before the closure
-/// has started drops the closure; once started it runs to its end, and its result is dropped. Shutting a runtime down does
-/// not wait for it. The closure runs outside any fiber: what it spawns runs on leno's default runtime. If no thread at all
-/// can be started, the closure runs in the poll itself.
+/// has started drops the closure; once started it runs to its end, and its result is dropped, as is the waker of who waited for
+/// it. Shutting a runtime down does not wait for it. The closure runs outside any fiber: what it spawns runs on leno's default
+/// runtime. If no thread at all can be started, the closure runs in the poll itself.
 ///
 /// ```
 /// let size = leno::block_on(leno::fiber::unblock(|| std::fs::metadata("Cargo.toml").map(|file| file.len())));
