@@ -8,15 +8,15 @@
 //!   New ──────────────▶ Queued ──────────────────▶ Running ───────────────────▶ Done ──────▶ Gone
 //!    │ future dropped     │ future dropped            │ future dropped            │ future dropped
 //!    ▼                    ▼                           ▼                           ▼
-//!   Gone, the closure is dropped unrun       Gone (in the end), what it returns is dropped
+//!   Gone, the closure is dropped unrun               Gone, what it returns is dropped
 //! ```
 //!
 //! Invariants:
 //!
 //! 1. The slot changes under its lock; closure, result and waker are foreign and leave it before they are called
 //!    or dropped.
-//! 2. The waker in the slot keeps the executor that last polled the future busy ([`context::busy_waker`]) until the job has ended:
-//!    dropped in the queue, or run and its waker called.
+//! 2. The executor that last polled the future counts the job (`Seam::busy`) until it has ended: dropped in the
+//!    queue, or run and its waker called.
 //! 3. A thread counts as idle while it waits. A job is queued and a thread woken or started in one critical
 //!    section of the pool, so a queued job always has a thread that comes for it.
 //! 4. Apart from a few, no more jobs that nobody wants any more are queued than others.
@@ -25,7 +25,6 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::mem;
 use std::panic::{self, AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,6 +34,7 @@ use std::time::{Duration, Instant};
 use crate::fiber::runtime::check_name;
 use crate::prim::{self, Condvar, Mutex, thread};
 use crate::task::error::{Payload, discard, shielded};
+use crate::task::home::{Busy, HomeRef};
 use crate::task::place::Place;
 use crate::task::watch::{self, Object};
 use crate::task::{self, context, shows};
@@ -156,8 +156,7 @@ impl Pool {
 enum State<R> {
     New(Closure<R>),
     Queued(Closure<R>, Waker),
-    /// And whether the result is wanted still.
-    Running(Waker, bool),
+    Running(Waker),
     Done(Result<R, Payload>),
     /// The result was taken, or nobody wants it.
     Gone,
@@ -165,32 +164,47 @@ enum State<R> {
 
 type Closure<R> = Box<dyn FnOnce() -> R + Send>;
 
-struct Slot<R>(Mutex<State<R>>);
+struct Slot<R>(Mutex<Shared<R>>);
+
+struct Shared<R> {
+    state: State<R>,
+    /// Who counts the job, to its end.
+    busy: Option<Busy<HomeRef>>,
+}
+
+impl<R> Shared<R> {
+    /// Puts in `next`, takes out what was there.
+    fn replace(&mut self, next: State<R>) -> State<R> {
+        std::mem::replace(&mut self.state, next)
+    }
+}
 
 impl<R: Send> Run for Slot<R> {
     fn run(&self) {
-        let mut state = self.0.lock();
-        let State::Queued(closure, waker) = mem::replace(&mut *state, State::Gone) else { return };
-        *state = State::Running(waker, true);
-        drop(state);
+        let mut shared = self.0.lock();
+        let State::Queued(closure, waker) = shared.replace(State::Gone) else { return };
+        shared.state = State::Running(waker);
+        drop(shared);
         let result = panic::catch_unwind(AssertUnwindSafe(closure));
-        let mut state = self.0.lock();
-        match mem::replace(&mut *state, State::Gone) {
-            State::Running(waker, true) => {
-                *state = State::Done(result);
-                drop(state);
+        let mut shared = self.0.lock();
+        match shared.replace(State::Gone) {
+            State::Running(waker) => {
+                shared.state = State::Done(result);
+                drop(shared);
                 shielded(|| waker.wake());
             }
-            unwanted => {
-                drop(state);
+            _gone => {
+                drop(shared);
                 discard(result);
-                discard(unwanted);
             }
         }
+        // The job has ended; its executor is told once.
+        let busy = self.0.lock().busy.take();
+        drop(busy);
     }
 
     fn is_gone(&self) -> bool {
-        matches!(*self.0.lock(), State::Gone)
+        matches!(self.0.lock().state, State::Gone)
     }
 }
 
@@ -198,9 +212,9 @@ impl<R: Send> Run for Slot<R> {
 /// pool, and waits for its result.
 ///
 /// The closure is queued at the first poll; up to 512 run at once, further ones wait. Dropping the future before the closure
-/// has started drops the closure; once started it runs to its end, and its result is dropped, as is the waker of who waited for
-/// it. Shutting a runtime down does not wait for it. The closure runs outside any fiber: what it spawns runs on leno's default
-/// runtime. If no thread at all can be started, the closure runs in the poll itself.
+/// has started drops the closure; once started it runs to its end, and its result is dropped. Shutting a runtime down does
+/// not wait for it. The closure runs outside any fiber: what it spawns runs on leno's default runtime. If no thread at all
+/// can be started, the closure runs in the poll itself.
 ///
 /// ```
 /// let size = leno::block_on(leno::fiber::unblock(|| std::fs::metadata("Cargo.toml").map(|file| file.len())));
@@ -217,7 +231,7 @@ where
     C: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    let slot = Arc::new(Slot(Mutex::new(State::New(Box::new(closure)))));
+    let slot = Arc::new(Slot(Mutex::new(Shared { state: State::New(Box::new(closure)), busy: None })));
     Unblock { job: Some(slot.clone()), slot, place: Place::here() }
 }
 
@@ -235,16 +249,16 @@ impl<R> Unpin for Unblock<R> {}
 impl<R> Unblock<R> {
     /// Nobody wants the result any more.
     fn give_up(&self) {
-        let mut state = self.slot.0.lock();
-        match mem::replace(&mut *state, State::Gone) {
-            State::Running(waker, _) => *state = State::Running(waker, false),
-            given_up => {
-                drop(state);
-                if let State::Queued(..) = given_up {
-                    POOL.gives_up();
-                }
-            }
+        let mut shared = self.slot.0.lock();
+        let state = shared.replace(State::Gone);
+        // Its executor is busy until the closure has gone, also if that panics.
+        let is_queued = matches!(state, State::Queued(..));
+        let _busy = if is_queued { shared.busy.take() } else { None };
+        drop(shared);
+        if is_queued {
+            POOL.gives_up();
         }
+        drop(state);
     }
 
     /// Polls for the result; `launch` finds a thread for the job, once.
@@ -253,17 +267,20 @@ impl<R> Unblock<R> {
         cx: &mut Context<'_>,
         launch: impl FnOnce(Job) -> Result<(), E>,
     ) -> Poll<Result<R, E>> {
-        let mut waker = context::busy_waker(cx.waker(), None);
-        let mut state = self.slot.0.lock();
-        if let State::Queued(_, old) | State::Running(old, _) = &mut *state {
-            mem::swap(old, &mut waker);
-            drop(state);
+        let mut waker = cx.waker().clone();
+        let mut shared = self.slot.0.lock();
+        if let State::Queued(_, old) | State::Running(old) = &mut shared.state {
+            std::mem::swap(old, &mut waker);
+            let before = context::count_here(&mut shared.busy);
+            drop(shared);
+            drop(before);
             return Poll::Pending;
         }
-        match mem::replace(&mut *state, State::Gone) {
+        match shared.replace(State::Gone) {
             State::New(closure) => {
-                *state = State::Queued(closure, waker);
-                drop(state);
+                shared.state = State::Queued(closure, waker);
+                let _none = context::count_here(&mut shared.busy);
+                drop(shared);
                 let job = self.job.take();
                 match job.map_or(Ok(()), launch) {
                     Ok(()) => Poll::Pending,
@@ -274,13 +291,16 @@ impl<R> Unblock<R> {
                 }
             }
             State::Done(result) => {
-                drop(state);
+                drop(shared);
                 // Its panic must not cost the result.
-                discard(waker);
-                Poll::Ready(Ok(result.unwrap_or_else(|payload| panic::resume_unwind(payload))))
+                shielded(|| drop(waker));
+                match result {
+                    Ok(value) => Poll::Ready(Ok(value)),
+                    Err(payload) => panic::resume_unwind(payload),
+                }
             }
             _gone => {
-                drop(state);
+                drop(shared);
                 panic!("an `unblock` or `on_new_thread` future was polled after it was ready")
             }
         }

@@ -369,6 +369,16 @@ pub(crate) fn home() -> Option<HomeRef> {
     with_home_here(|home| home.cloned())
 }
 
+/// From now on the executor that this thread works for, if any, counts what `busy` counts. Returns the count of another executor,
+/// to be dropped where no lock is held.
+#[must_use]
+pub(crate) fn count_here(busy: &mut Option<Busy<HomeRef>>) -> Option<Busy<HomeRef>> {
+    with_home_here(|here| {
+        let here = here.filter(|here| !busy.as_ref().is_some_and(|busy| busy.home().is(here)))?;
+        busy.replace(Busy::new(here.clone()))
+    })
+}
+
 /// What is woken by something elsewhere.
 struct Elsewhere {
     waker: Waker,

@@ -82,6 +82,10 @@ impl<H: Deref<Target = Home>> Busy<H> {
     pub(crate) fn counted(home: H) -> Self {
         Busy(home)
     }
+
+    pub(super) fn home(&self) -> &H {
+        &self.0
+    }
 }
 
 impl<H: Deref<Target = Home>> Drop for Busy<H> {
