@@ -5,7 +5,6 @@ use std::fmt;
 use super::handle;
 use super::undelivered::{Extras, Hook};
 use super::{Receiver, Sender};
-use crate::prim::RING_SLOTS;
 
 /// What a send does when there is no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -139,7 +138,7 @@ impl<T> Builder<T> {
         let Builder { capacity, overflow, hook, name } = self;
         let is_plain = overflow == Overflow::Suspend && hook.is_none() && name.is_none();
         let extras = Extras { overflow, hook, name: name.map(String::into_boxed_str) };
-        handle::channel(capacity, RING_SLOTS, (!is_plain).then(|| Box::new(extras)))
+        handle::channel(capacity, (!is_plain).then(|| Box::new(extras)))
     }
 }
 

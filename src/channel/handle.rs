@@ -17,6 +17,7 @@ use super::shared::{End, Sent, Shared, SharedRef};
 use super::stream::{IntoStream, RecvStream};
 use super::undelivered::{Extras, Spare};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+use crate::prim::RING_SLOTS;
 
 /// The sending side of a channel. Clones send into the same channel.
 ///
@@ -36,9 +37,18 @@ pub struct Receiver<T> {
     _values: PhantomData<fn(T) -> T>,
 }
 
-/// Two handles of the channel, the first ones. `ring`: the largest capacity of a ring.
+/// Two handles of the channel, the first ones.
 #[cfg_attr(feature = "tracing", track_caller)]
 pub(super) fn channel<T>(
+    capacity: Option<usize>,
+    extras: Option<Box<Extras<T>>>,
+) -> (Sender<T>, Receiver<T>) {
+    with_ring(capacity, RING_SLOTS, extras)
+}
+
+/// The same; `ring`: the largest capacity of a ring.
+#[cfg_attr(feature = "tracing", track_caller)]
+pub(super) fn with_ring<T>(
     capacity: Option<usize>,
     ring: usize,
     extras: Option<Box<Extras<T>>>,

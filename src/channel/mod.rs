@@ -183,8 +183,6 @@ mod undelivered;
 pub mod watch;
 mod weak;
 
-use crate::prim::RING_SLOTS;
-
 pub use builder::{Builder, Overflow, conflated};
 pub use error::{
     RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
@@ -227,7 +225,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
-    handle::channel(Some(cap), RING_SLOTS, None)
+    handle::channel(Some(cap), None)
 }
 
 /// A channel that holds any number of values; sends never wait.
@@ -243,5 +241,5 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
-    handle::channel(None, RING_SLOTS, None)
+    handle::channel(None, None)
 }

@@ -40,7 +40,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::handle::{self, wraps};
+use super::handle::{with_ring, wraps};
 use super::kind::{Single, of_kind};
 use super::receiver::receiver;
 use super::sender::sender;
@@ -112,7 +112,7 @@ const RING: usize = 127;
 
 #[cfg_attr(feature = "tracing", track_caller)]
 fn of<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
-    let (tx, rx) = handle::channel(capacity, RING, None);
+    let (tx, rx) = with_ring(capacity, RING, None);
     (Sender(tx), Receiver(rx))
 }
 
