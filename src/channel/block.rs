@@ -16,16 +16,26 @@ const BLOCK_BYTES: usize = 4096;
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 type Marks = [AtomicBool; BLOCK_SLOTS];
 
-/// A block's beginning. Behind it, in the same allocation, come its slots, and then the marks of senders: apart from those of
-/// receivers. (So a block is known by a pointer; a reference to its beginning does not lead any further.)
+/// A block's beginning, which receivers change. Behind it, in the same allocation, come its slots, and then what senders change, its
+/// [`Tail`]: apart from this. (So a block is known by a pointer; a reference to its beginning does not lead any further.)
 #[repr(C)]
 pub(super) struct Block<T> {
     read: Marks,
-    pub(super) next: AtomicPtr<Block<T>>,
     /// The next one among the retired.
     pub(super) below: AtomicPtr<Block<T>>,
     life: Life,
     _slots: [Slot<T>; 0],
+}
+
+struct Tail<T> {
+    full: Marks,
+    next: AtomicPtr<Block<T>>,
+}
+
+impl<T> Tail<T> {
+    fn new() -> Self {
+        Tail { full: no_marks(), next: AtomicPtr::new(ptr::null_mut()) }
+    }
 }
 
 impl<T> Block<T> {
@@ -38,13 +48,13 @@ impl<T> Block<T> {
         slots
     };
 
-    /// The allocation, and where in it the slots and the marks of senders begin.
+    /// The allocation, and where in it the slots and the tail begin.
     fn layout() -> (Layout, usize, usize) {
         let fits = "a block is small, or its value is too large for any memory";
         let (layout, slots) =
             Layout::new::<Self>().extend(Layout::array::<Slot<T>>(Self::SLOTS).expect(fits)).expect(fits);
-        let (layout, full) = layout.extend(Layout::new::<Marks>()).expect(fits);
-        (layout.pad_to_align(), slots, full)
+        let (layout, tail) = layout.extend(Layout::new::<Tail<T>>()).expect(fits);
+        (layout.pad_to_align(), slots, tail)
     }
 
     pub(super) fn new() -> *mut Block<T> {
@@ -58,7 +68,6 @@ impl<T> Block<T> {
         unsafe {
             block.write(Block {
                 read: no_marks(),
-                next: AtomicPtr::new(ptr::null_mut()),
                 below: AtomicPtr::new(ptr::null_mut()),
                 life: Life::new(),
                 _slots: [],
@@ -66,7 +75,7 @@ impl<T> Block<T> {
             for index in 0..Self::SLOTS {
                 Self::slot_at(block, index).write(UnsafeCell::new(MaybeUninit::uninit()));
             }
-            Self::full(block).write(no_marks());
+            Self::tail(block).write(Tail::new());
         }
         block
     }
@@ -82,9 +91,18 @@ impl<T> Block<T> {
     /// # Safety
     /// It is a block.
     #[inline(always)]
-    unsafe fn full(block: *mut Block<T>) -> *mut Marks {
+    unsafe fn tail(block: *mut Block<T>) -> *mut Tail<T> {
         // SAFETY: as above.
         unsafe { block.byte_add(Self::layout().2).cast() }
+    }
+
+    /// The pointer to the block that follows.
+    ///
+    /// # Safety
+    /// The caller may look there, for as long as it uses it.
+    pub(super) unsafe fn next<'a>(block: *mut Block<T>) -> &'a AtomicPtr<Block<T>> {
+        // SAFETY: the caller's promise.
+        unsafe { &(*Self::tail(block)).next }
     }
 
     /// Nobody may look there any more, except whoever resets or frees it.
@@ -99,7 +117,7 @@ impl<T> Block<T> {
     pub(super) unsafe fn free(block: *mut Block<T>) {
         // SAFETY: `new` has made it; the caller's promise.
         unsafe {
-            Self::full(block).drop_in_place();
+            Self::tail(block).drop_in_place();
             for index in 0..Self::SLOTS {
                 Self::slot_at(block, index).drop_in_place();
             }
@@ -134,7 +152,7 @@ impl<T> Block<T> {
         // SAFETY: the caller's promise; nothing but the mark stays borrowed.
         let full = unsafe {
             (*block).life.touch();
-            &(*Self::full(block))[index]
+            &(*Self::tail(block)).full[index]
         };
         // ORDERING: Release pairs with `full_from`.
         full.store(true, order!(Release, "mark_relaxed"));
@@ -170,7 +188,7 @@ impl<T> Block<T> {
     #[inline(always)]
     pub(super) unsafe fn is_marked(block: *mut Block<T>, index: usize) -> bool {
         // SAFETY: the caller's promise.
-        let full = unsafe { &(*Self::full(block))[index] };
+        let full = unsafe { &(*Self::tail(block)).full[index] };
         // ORDERING: Relaxed: `full_from` looks again.
         full.load(Ordering::Relaxed)
     }
@@ -183,7 +201,7 @@ impl<T> Block<T> {
         // SAFETY: the caller's promise.
         let marks = unsafe {
             (*block).life.touch();
-            &*Self::full(block)
+            &(*Self::tail(block)).full
         };
         let mut word = head & !FLAGS;
         for full in &marks[index_of::<T>(word)..Self::SLOTS] {
@@ -196,16 +214,23 @@ impl<T> Block<T> {
         word
     }
 
-    /// Resets a block whose life is over.
+    /// Of a block whose life is over, resets what receivers have changed.
+    ///
+    /// # Safety
+    /// The block is the caller's alone.
+    pub(super) unsafe fn clear(block: *mut Block<T>) {
+        // SAFETY: the caller's promise. (Written as a whole, not mark by mark.)
+        unsafe { (*block).read = no_marks() };
+    }
+
+    /// Resets the rest of a block that is cleared: its next life begins.
     ///
     /// # Safety
     /// The block is the caller's alone.
     pub(super) unsafe fn reset(block: *mut Block<T>) {
-        // SAFETY: the caller's promise. (Written as a whole, not mark by mark.)
+        // SAFETY: the caller's promise.
         unsafe {
-            (*block).read = no_marks();
-            *Self::full(block) = no_marks();
-            (*block).next.store(ptr::null_mut(), Ordering::Relaxed);
+            *Self::tail(block) = Tail::new();
             (*block).life = Life::new();
         }
     }

@@ -91,17 +91,17 @@ const SPAN: u64 = 1024 * ONE;
 pub(super) struct Blocks<T> {
     pub(super) back: Back<T>,
     pub(super) first: AtomicPtr<Block<T>>,
-    pub(super) retired: AtomicPtr<Block<T>>,
     pub(super) cache: AtomicPtr<Block<T>>,
     _up_to_the_line: [u8; UP_TO_THE_LINE],
     pub(super) front: Front<T>,
     pub(super) visitors: AtomicUsize,
+    pub(super) retired: AtomicPtr<Block<T>>,
     _rest_of_the_line: [u8; REST_OF_THE_LINE],
 }
 
 /// Where pointers are short; and behind what receivers change. (`shared` asserts that this comes out right.)
-const UP_TO_THE_LINE: usize = 24 - 3 * size_of::<usize>();
-const REST_OF_THE_LINE: usize = 40 - size_of::<usize>();
+const UP_TO_THE_LINE: usize = 24 - 2 * size_of::<usize>();
+const REST_OF_THE_LINE: usize = 40 - 2 * size_of::<usize>();
 
 /// What receivers change.
 pub(super) struct Front<T> {
@@ -143,10 +143,10 @@ impl<T> Blocks<T> {
         Blocks {
             back: Back { block: none(), ready: AtomicU64::new(0) },
             first: AtomicPtr::new(ptr::null_mut()),
-            retired: AtomicPtr::new(ptr::null_mut()),
             cache: AtomicPtr::new(ptr::null_mut()),
             front: Front { head: AtomicU64::new(0), block: none(), seen_ready: AtomicU64::new(0) },
             visitors: AtomicUsize::new(0),
+            retired: AtomicPtr::new(ptr::null_mut()),
             _up_to_the_line: [0; UP_TO_THE_LINE],
             _rest_of_the_line: [0; REST_OF_THE_LINE],
         }
@@ -360,11 +360,13 @@ impl<T> Blocks<T> {
 impl<T> Drop for Blocks<T> {
     /// Frees the blocks; the values are gone.
     fn drop(&mut self) {
-        fn free<T>(mut block: *mut Block<T>, next: impl Fn(&Block<T>) -> &AtomicPtr<Block<T>>) {
+        fn free<'a, T: 'a>(
+            mut block: *mut Block<T>,
+            next: impl Fn(*mut Block<T>) -> &'a AtomicPtr<Block<T>>,
+        ) {
             while !block.is_null() {
-                // SAFETY: nobody else is left.
-                let after = next(unsafe { &*block }).load(Ordering::Relaxed);
-                // SAFETY: as above; a block is in one place.
+                let after = next(block).load(Ordering::Relaxed);
+                // SAFETY: nobody else is left; a block is in one place.
                 unsafe {
                     (*block).end();
                     Block::free(block);
@@ -374,8 +376,10 @@ impl<T> Drop for Blocks<T> {
         }
         let front = without_parity(self.front.block.load(Ordering::Relaxed));
         let front = if front.is_null() { self.first.load(Ordering::Relaxed) } else { front };
-        free(front, |block| &block.next);
-        free(self.retired.load(Ordering::Relaxed), |block| &block.below);
+        // SAFETY: nobody else is left.
+        free(front, |block| unsafe { Block::next(block) });
+        // SAFETY: as above.
+        free(self.retired.load(Ordering::Relaxed), |block| unsafe { &(*block).below });
         let cached = self.cache.load(Ordering::Relaxed);
         if !cached.is_null() {
             // SAFETY: nobody else is left.

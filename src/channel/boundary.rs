@@ -62,7 +62,10 @@ impl<T> Blocks<T> {
     /// The block is the caller's alone.
     unsafe fn keep(&self, block: *mut Block<T>) {
         // SAFETY: the caller's promise.
-        unsafe { (*block).end() };
+        unsafe {
+            (*block).end();
+            Block::clear(block);
+        }
         let kept =
             self.cache.compare_exchange(ptr::null_mut(), block, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         if !kept {
@@ -77,7 +80,7 @@ impl<T> Blocks<T> {
     /// The caller may look there.
     unsafe fn next_of(&self, block: *mut Block<T>) -> &AtomicPtr<Block<T>> {
         // SAFETY: the caller's promise.
-        if block.is_null() { &self.first } else { unsafe { &(*block).next } }
+        if block.is_null() { &self.first } else { unsafe { Block::next(block) } }
     }
 
     /// Links a block to the next one, if it is not yet, and moves `back` on from `pointer`, which points to it.

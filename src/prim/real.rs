@@ -89,7 +89,7 @@ pub(crate) fn named<T>(_: usize) -> *mut T {
     unreachable!("real builds name nodes by a table")
 }
 
-pub(crate) const BLOCK_SLOTS: usize = 64;
+pub(crate) const BLOCK_SLOTS: usize = 128;
 pub(crate) const RING_SLOTS: usize = 255;
 pub(crate) const RING_BYTES: usize = 256 << 10;
 pub(crate) const FEW_CELLS: usize = 8;
