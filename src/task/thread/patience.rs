@@ -37,11 +37,12 @@ const YIELDS: u32 = 256;
 const BURSTS: u32 = 6;
 const GLANCES: u32 = 4;
 /// Where much comes: with which burst it begins, and while the supply grows, how many pauses there are between two looks at it, and
-/// altogether at most.
+/// altogether at most. (The first of them take longer than a cache line from a core that is far away: 200 ns. Sooner it would look as
+/// if nothing came.)
 const LONG: u32 = 4;
-const TURN: u32 = 8;
-const LONG_TURN: u32 = 64;
-const GROWTH: u32 = 256;
+const TURN: u32 = 32;
+const LONG_TURN: u32 = 256;
+const GROWTH: u32 = 512;
 /// Pauses before the first look of who lingers.
 const A_WHILE: u32 = 8;
 /// With this many available at once, each costs little compared with the first.
