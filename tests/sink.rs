@@ -66,10 +66,10 @@ fn a_channel_is_forwarded_into_another() {
             let passing = leno::spawn(rx.into_stream().map(Ok).forward(onward.into_sink()));
             let feeding = leno::spawn(async move {
                 let mut sink = tx.sink();
-                sink.send_all(&mut stream::iter(0..100).map(Ok)).await.unwrap();
+                sink.send_all(&mut stream::iter(0..300).map(Ok)).await.unwrap();
                 sink.close().await
             });
-            assert_eq!(end.stream().collect::<Vec<_>>().await, Vec::from_iter(0..100), "{kind:?}");
+            assert_eq!(end.stream().collect::<Vec<_>>().await, Vec::from_iter(0..300), "{kind:?}");
             feeding.await.unwrap().unwrap();
             passing.await.unwrap().unwrap();
         });

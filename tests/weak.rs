@@ -158,7 +158,7 @@ fn nothing_is_leaked() {
         for order in 0..6 {
             let round = || {
                 let (tx, rx) = kind.open::<[u64; 4]>();
-                (0..kind.room(100)).for_each(|_| tx.try_send([1; 4]).unwrap());
+                (0..kind.room(300)).for_each(|_| tx.try_send([1; 4]).unwrap());
                 let weak = (tx.downgrade(), rx.downgrade());
                 drop(weak.clone());
                 match order {

@@ -177,6 +177,27 @@ pub(crate) fn a_sender_behind_two_receivers() {
     assert_eq!(values.alive(), 0);
 }
 
+/// Two receivers at the boundary behind a block that comes again: what was marked in its first life is cleared.
+pub(crate) fn two_receivers_in_a_block_that_comes_again() {
+    leno::model::recycle_nodes(true);
+    let values = Values::default();
+    let (tx, rx) = unbounded();
+    let send = |number| tx.try_send(values.make(number)).unwrap();
+    for number in 0..2 * SLOTS {
+        send(number);
+        assert_eq!(rx.try_recv().unwrap().number, number);
+    }
+    (2 * SLOTS..=3 * SLOTS).for_each(send);
+    assert_eq!(rx.try_recv().unwrap().number, 2 * SLOTS);
+    let other = rx.clone();
+    let receiver = thread::spawn(move || other.try_recv().unwrap().number);
+    let here = rx.try_recv().unwrap().number;
+    let there = receiver.join().unwrap();
+    assert_eq!(here + there, 6 * SLOTS - 1);
+    assert_eq!(values.alive(), 0);
+    drop(tx);
+}
+
 /// Two receivers read the slots of one block: the one who has the last slot does not free it under the other one.
 pub(crate) fn two_receivers_in_a_block() {
     let (tx, rx) = unbounded();

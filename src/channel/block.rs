@@ -16,8 +16,9 @@ const BLOCK_BYTES: usize = 4096;
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 type Marks = [AtomicBool; BLOCK_SLOTS];
 
-/// A block's beginning, which receivers change. Behind it, in the same allocation, come its slots, and then what senders change, its
-/// [`Tail`]: apart from this. (So a block is known by a pointer; a reference to its beginning does not lead any further.)
+/// A block's beginning, which is the receivers'. Behind it, in the same allocation, come its slots, and then its [`Tail`], the
+/// senders': the two sides change lines of their own. (So a block is known by a pointer; a reference to its beginning does not
+/// lead any further.)
 #[repr(C)]
 pub(super) struct Block<T> {
     read: Marks,
@@ -27,6 +28,7 @@ pub(super) struct Block<T> {
     _slots: [Slot<T>; 0],
 }
 
+/// What senders change.
 struct Tail<T> {
     full: Marks,
     next: AtomicPtr<Block<T>>,
@@ -42,7 +44,7 @@ impl<T> Block<T> {
     /// Slots of a block; a power of two.
     pub(super) const SLOTS: usize = {
         let mut slots = BLOCK_SLOTS;
-        while slots > 1 && slots * size_of::<T>() > BLOCK_BYTES {
+        while slots > 1 && size_of::<T>() > BLOCK_BYTES / slots {
             slots /= 2;
         }
         slots
@@ -105,7 +107,7 @@ impl<T> Block<T> {
         unsafe { &(*Self::tail(block)).next }
     }
 
-    /// Nobody may look there any more, except whoever resets or frees it.
+    /// Nobody may look there any more, except whoever clears, resets or frees it.
     pub(super) fn end(&self) {
         self.life.end();
     }
@@ -214,7 +216,7 @@ impl<T> Block<T> {
         word
     }
 
-    /// Of a block whose life is over, resets what receivers have changed.
+    /// Of a block whose life is over, resets the receivers' marks: done by who keeps it, a receiver, whose core has just had them.
     ///
     /// # Safety
     /// The block is the caller's alone.
@@ -223,7 +225,7 @@ impl<T> Block<T> {
         unsafe { (*block).read = no_marks() };
     }
 
-    /// Resets the rest of a block that is cleared: its next life begins.
+    /// Resets the senders' part of a block that is cleared, and begins its next life: done by who takes it.
     ///
     /// # Safety
     /// The block is the caller's alone.

@@ -99,7 +99,7 @@ pub(super) struct Blocks<T> {
     _rest_of_the_line: [u8; REST_OF_THE_LINE],
 }
 
-/// Where pointers are short; and behind what receivers change. (`shared` asserts that this comes out right.)
+/// Behind what senders change, and behind what receivers change. (`shared` asserts that the first comes out right.)
 const UP_TO_THE_LINE: usize = 24 - 2 * size_of::<usize>();
 const REST_OF_THE_LINE: usize = 40 - 2 * size_of::<usize>();
 

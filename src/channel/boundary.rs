@@ -28,7 +28,7 @@
 //!
 //! `visitors` is changed by read-modify-writes only: a visitor that comes is seen by whoever frees, or has acquired
 //! what the latter has seen, and `front` and `back` with it. `read` is released by the one who has taken the value and
-//! acquired by the one who frees the block.
+//! acquired by the one who frees the block. What that one clears goes along with the block, by the exchanges of the cache.
 
 use std::ptr::{self, NonNull};
 
@@ -64,7 +64,9 @@ impl<T> Blocks<T> {
         // SAFETY: the caller's promise.
         unsafe {
             (*block).end();
-            Block::clear(block);
+            if !bug!("block_kept_uncleared") {
+                Block::clear(block);
+            }
         }
         let kept =
             self.cache.compare_exchange(ptr::null_mut(), block, Ordering::AcqRel, Ordering::Relaxed).is_ok();

@@ -152,7 +152,7 @@ fn counts_are_exact(kind: Kind) {
     let (tx, rx) = kind.open();
     assert_eq!((tx.capacity(), rx.capacity()), (kind.capacity(), kind.capacity()));
     // Without a limit: some levels, none of which is full.
-    let levels = kind.capacity().unwrap_or(100);
+    let levels = kind.capacity().unwrap_or(300);
     let cap = kind.capacity().unwrap_or(usize::MAX);
     for level in 0..=levels {
         assert_eq!((tx.len(), rx.len()), (level, level), "C17: len");

@@ -70,10 +70,10 @@ fn values_come_in_order() {
 fn many_values_at_each_fill() {
     each(|capacity| {
         let (mut tx, mut rx) = open(capacity);
-        for fill in [1, 2, 3, 31, 32, 33, 64, 100] {
+        for fill in [1, 2, 3, 64, 127, 128, 129, 300] {
             let fill = capacity.map_or(fill, |capacity| fill.min(capacity));
             let mut expected = 0;
-            for number in 0..300 {
+            for number in 0..700 {
                 if tx.len() == fill && fill > 0 {
                     assert_eq!(rx.try_recv(), Ok(expected));
                     expected += 1;
@@ -86,7 +86,7 @@ fn many_values_at_each_fill() {
                 assert_eq!(value, expected);
                 expected += 1;
             });
-            assert_eq!(expected, if fill > 0 { 300 } else { 0 });
+            assert_eq!(expected, if fill > 0 { 700 } else { 0 });
         }
     });
 }

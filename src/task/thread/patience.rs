@@ -13,7 +13,8 @@
 //! Two threads that yield to each other stay on one core, for a hundred milliseconds and more, while another one is free. So a
 //! thread that has done so for a while sleeps once: a woken thread starts on a core that is free.
 //!
-//! Nobody oversleeps for it: yields end well before the deadline, and all pauses of a wait together take a few microseconds.
+//! Nobody oversleeps for it: yields end well before the deadline, and all pauses of a wait together take a few tens of microseconds
+//! at most.
 //!
 //! Source: "spin, then park" as everybody does it; the learning is ours, and so are the figures, found by
 //! experiment.
@@ -36,9 +37,9 @@ const YIELDS: u32 = 256;
 /// Bursts of pauses, each twice as long, and yields, before a wait begins.
 const BURSTS: u32 = 6;
 const GLANCES: u32 = 4;
-/// Where much comes: with which burst it begins, and while the supply grows, how many pauses there are between two looks at it, and
-/// altogether at most. (The first of them take longer than a cache line from a core that is far away: 200 ns. Sooner it would look as
-/// if nothing came.)
+/// Where much comes: with which burst it begins, and while the supply grows, how many pauses there are between two looks at it,
+/// and altogether at most. (A turn takes longer than a cache line from a core that is far away, 200 ns: a look before that finds
+/// nothing new, as if nothing came.)
 const LONG: u32 = 4;
 const TURN: u32 = 32;
 const LONG_TURN: u32 = 256;

@@ -48,10 +48,10 @@ impl Kind {
         if self.has_limit() { wanted } else { 0 }
     }
 
-    /// Sends what `value` makes until the channel is full, or a hundred where there is no limit; gives the number
+    /// Sends what `value` makes until the channel is full, or three hundred where there is no limit; gives the number
     /// sent.
     pub(crate) fn fill<T>(self, tx: &Sender<T>, mut value: impl FnMut(usize) -> T) -> usize {
-        let cap = self.capacity().unwrap_or(100);
+        let cap = self.capacity().unwrap_or(300);
         for i in 0..cap {
             tx.try_send(value(i)).unwrap_or_else(|e| panic!("value {i} of {cap} must find room, got {e:?}"));
         }
