@@ -134,36 +134,48 @@ pub(crate) fn sender_against_receiver_across_boundaries() {
     rx.assert_valid();
 }
 
-/// A channel with a value left in the first block and one in the second.
-fn values_on_both_sides(values: &Values) -> (Sender<Value>, Receiver<Value>) {
+/// A channel with a value left in one block and one in the next, after `before` values have passed one by one.
+fn values_on_both_sides(values: &Values, before: usize) -> (Sender<Value>, Receiver<Value>) {
     let (tx, rx) = unbounded();
-    for number in 0..=SLOTS {
-        tx.try_send(values.make(number)).unwrap();
+    let send = |number| tx.try_send(values.make(number)).unwrap();
+    let receive = |number| assert_eq!(rx.try_recv().unwrap().number, number);
+    for number in 0..before {
+        send(number);
+        receive(number);
     }
-    for number in 0..SLOTS - 1 {
-        assert_eq!(rx.try_recv().unwrap().number, number);
-    }
+    (before..=before + SLOTS).for_each(send);
+    (before..before + SLOTS - 1).for_each(receive);
     (tx, rx)
 }
 
 /// The last slot of a block and the first of the next one are read by two receivers: the one who goes on does not
 /// free the block under the other one.
 pub(crate) fn two_receivers_across_a_boundary() {
+    two_receivers_behind(0);
+}
+
+/// The same at a block that comes again: what was marked in its first life is cleared.
+pub(crate) fn two_receivers_in_a_block_that_comes_again() {
+    leno::model::recycle_nodes(true);
+    two_receivers_behind(2 * SLOTS);
+}
+
+fn two_receivers_behind(before: usize) {
     let values = Values::default();
-    let (tx, rx) = values_on_both_sides(&values);
+    let (tx, rx) = values_on_both_sides(&values, before);
     let other = rx.clone();
     let receiver = thread::spawn(move || other.try_recv().unwrap().number);
     let here = rx.try_recv().unwrap().number;
     let there = receiver.join().unwrap();
-    assert_eq!(here + there, 2 * SLOTS - 1);
+    assert_eq!(here + there, 2 * (before + SLOTS) - 1);
     assert_eq!(values.alive(), 0);
     drop(tx);
 }
 
-/// The same with a sender that links the next block meanwhile, and may take the one that is freed.
+/// The first of these with a sender that links the next block meanwhile, and may take the one that is freed.
 pub(crate) fn a_sender_behind_two_receivers() {
     let values = Values::default();
-    let (tx, rx) = values_on_both_sides(&values);
+    let (tx, rx) = values_on_both_sides(&values, 0);
     tx.try_send(values.make(3)).unwrap();
     let other = rx.clone();
     let receiver = thread::spawn(move || other.try_recv().unwrap().number);
@@ -175,27 +187,6 @@ pub(crate) fn a_sender_behind_two_receivers() {
     sender.join().unwrap();
     assert_eq!([3, 4], [(); 2].map(|()| rx.try_recv().unwrap().number));
     assert_eq!(values.alive(), 0);
-}
-
-/// Two receivers at the boundary behind a block that comes again: what was marked in its first life is cleared.
-pub(crate) fn two_receivers_in_a_block_that_comes_again() {
-    leno::model::recycle_nodes(true);
-    let values = Values::default();
-    let (tx, rx) = unbounded();
-    let send = |number| tx.try_send(values.make(number)).unwrap();
-    for number in 0..2 * SLOTS {
-        send(number);
-        assert_eq!(rx.try_recv().unwrap().number, number);
-    }
-    (2 * SLOTS..=3 * SLOTS).for_each(send);
-    assert_eq!(rx.try_recv().unwrap().number, 2 * SLOTS);
-    let other = rx.clone();
-    let receiver = thread::spawn(move || other.try_recv().unwrap().number);
-    let here = rx.try_recv().unwrap().number;
-    let there = receiver.join().unwrap();
-    assert_eq!(here + there, 6 * SLOTS - 1);
-    assert_eq!(values.alive(), 0);
-    drop(tx);
 }
 
 /// Two receivers read the slots of one block: the one who has the last slot does not free it under the other one.
@@ -345,7 +336,7 @@ pub(crate) fn publish_against_discard() {
 /// The same for two values, the second in a block of its own.
 pub(crate) fn publish_against_discard_at_a_boundary() {
     let values = Values::default();
-    let (tx, rx) = values_on_both_sides(&values);
+    let (tx, rx) = values_on_both_sides(&values, 0);
     tx.try_send(values.make(3)).unwrap();
     let value = values.make(4);
     let sender = thread::spawn(move || drop(tx.try_send(value)));

@@ -132,7 +132,7 @@
 //!
 //! *Does it matter how large a capacity is?* Channels of up to 255 values (and 256 KiB) are a ring whose state is in one
 //! word; larger ones are linked blocks, allocated on demand, and each side has its own cache lines. With capacity 1000,
-//! a value takes up to half as long again as with 64 between fibers of one worker, and half as long between threads.
+//! a value takes up to half as long again as with 64 between fibers of one worker, and a third to a half between threads.
 //! (After the first permit or forced send, a send into a large channel takes two atomic exchanges instead of one: for a
 //! place, then for a position.)
 //!

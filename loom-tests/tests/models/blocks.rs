@@ -12,8 +12,8 @@ models! { blocks:
     a_sender_visits_a_block_that_is_freed
     sender_against_receiver_across_boundaries - 1
     two_receivers_across_a_boundary
-    a_sender_behind_two_receivers
     two_receivers_in_a_block_that_comes_again
+    a_sender_behind_two_receivers
     two_receivers_in_a_block
     two_receivers_and_a_sender_at_a_boundary
     a_visitor_leaves_as_another_one_comes
