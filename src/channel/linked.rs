@@ -567,12 +567,12 @@ impl<T> Shared<T> {
 /// Steps until one is decisive, for one that cannot go back.
 #[inline(always)]
 pub(super) fn insist<R>(mut step: impl FnMut() -> Step<R>) -> R {
-    let (mut lost, mut pauses) = (0, 0);
+    let mut pauses = 0;
     loop {
         match step() {
             Step::Ready(outcome) => return outcome,
             Step::Moved => {}
-            Step::Lost => thread::back_off(&mut lost),
+            Step::Lost => thread::back_off_briefly(),
             Step::Busy | Step::Wait => thread::pause(&mut pauses),
         }
     }

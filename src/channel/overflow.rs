@@ -97,7 +97,7 @@ impl<T> Shared<T> {
         gone: &mut Tray<T>,
         by: &mut By,
     ) -> Option<Sent> {
-        let (mut lost, mut pauses) = (0, 0);
+        let mut pauses = 0;
         loop {
             let word = self.line.load();
             let step = match self.linked() {
@@ -120,7 +120,7 @@ impl<T> Shared<T> {
                 }
                 Step::Moved => {}
                 Step::Lost if by.has_own() => return None,
-                Step::Lost => thread::back_off(&mut lost),
+                Step::Lost => thread::back_off_briefly(),
                 Step::Wait | Step::Busy => thread::pause(&mut pauses),
             }
         }

@@ -181,10 +181,9 @@ pub(super) enum Step<R> {
 #[inline(always)]
 pub(super) fn attempts<R>(
     mut step: impl FnMut(&mut By) -> Step<R>,
-    give_way: impl Fn(&mut u32),
+    give_way: impl Fn(),
     by: &mut By,
 ) -> Attempt<R> {
-    let mut lost = 0;
     loop {
         match step(by) {
             Step::Ready(output) => return Attempt::Ready(output),
@@ -193,7 +192,7 @@ pub(super) fn attempts<R>(
             Step::Moved => {}
             // A select's own node: it has to see to that first.
             Step::Lost if by.has_own() => return Attempt::Wait,
-            Step::Lost => give_way(&mut lost),
+            Step::Lost => give_way(),
         }
     }
 }
@@ -539,9 +538,9 @@ impl<T> Shared<T> {
     /// Steps until one is decisive.
     #[inline(always)]
     fn attempts<R>(&self, mut step: impl FnMut(Word, &mut By) -> Step<R>, by: &mut By) -> Attempt<R> {
-        let give_way = |lost: &mut u32| match self.linked() {
-            None => thread::back_off(lost),
-            Some(linked) => thread::give_way(lost, || linked.moves(self.line.load())),
+        let give_way = || match self.linked() {
+            None => thread::back_off(),
+            Some(linked) => thread::give_way(|| linked.moves(self.line.load())),
         };
         attempts(|by| step(self.line.load(), by), give_way, by)
     }
@@ -725,7 +724,6 @@ impl<T> Shared<T> {
     fn register_slowly(&self, end: End, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair || self.is_rendezvous(), "elsewhere one side is ready");
         let side = end.side();
-        let mut lost = 0;
         loop {
             if end == End::Sender && self.bound.mask >= OVERFLOWS {
                 let linked = self.linked().filter(|_| !self.overflows());
@@ -751,7 +749,7 @@ impl<T> Shared<T> {
             if self.line_up(word, node, side | if pair { TWO } else { 0 }) {
                 return true;
             }
-            thread::back_off(&mut lost);
+            thread::back_off();
         }
     }
 

@@ -543,7 +543,6 @@ impl<S: Source> Branch for Taking<S> {
         debug_assert!(!pair, "permits have one side");
         let want = u64::from(self.permits);
         let permits = self.source.permits();
-        let mut lost = 0;
         loop {
             let word = permits.line.load();
             if word.has(CLOSED) && !bug!("waits_after_close")
@@ -564,7 +563,7 @@ impl<S: Source> Branch for Taking<S> {
                 // It may have been first for a moment.
                 self.source.look_into_pot(0);
             }
-            thread::back_off(&mut lost);
+            thread::back_off();
         }
     }
 

@@ -7,7 +7,7 @@
 use std::task::{Context, Poll};
 
 use crate::task::finally::{Finally, finally};
-use crate::task::here::{self, UNLIMITED};
+use crate::task::here::{self, BLOCKING, UNLIMITED};
 
 /// Operations that one poll of a fiber may begin before it is sent to the back of the queue.
 /// (With half as many, four senders keep the large buffer of one receiver full, and each of its values costs an eighth more.)
@@ -48,6 +48,17 @@ pub(crate) fn undecided() -> u32 {
 pub(crate) fn without<R>(poll: impl FnOnce() -> R) -> R {
     let _alone = alone();
     within(UNLIMITED, poll)
+}
+
+/// The same in a call that blocks its thread, or must not wait.
+pub(crate) fn blocking<R>(poll: impl FnOnce() -> R) -> R {
+    let _alone = alone();
+    within(BLOCKING, poll)
+}
+
+/// Whether what runs here is part of such a call, and not of a task that can leave its thread to others.
+pub(crate) fn is_blocking() -> bool {
+    here::budget(|budget| (FULL + 1..=BLOCKING).contains(&budget.left.get())).unwrap_or(true)
 }
 
 fn within<R>(budget: u64, poll: impl FnOnce() -> R) -> R {

@@ -70,6 +70,8 @@ pub(super) struct Budget {
 
 /// Of [`Budget::left`]: there is no budget. (It is counted all the same, for some centuries.)
 pub(super) const UNLIMITED: u64 = u64::MAX;
+/// The same in a call that blocks its thread, or must not wait.
+pub(super) const BLOCKING: u64 = UNLIMITED / 2;
 
 struct Here {
     /// The innermost that was entered and not left, so it still exists.

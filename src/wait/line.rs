@@ -317,7 +317,6 @@ pub(crate) trait Primitive {
     /// nowhere.
     #[inline]
     fn line_up_unless(&self, node: &Waiter, said: u32, refuses: impl Fn(Word) -> bool) -> Option<Word> {
-        let mut lost = 0;
         loop {
             let word = self.line().load();
             if refuses(word) {
@@ -326,7 +325,7 @@ pub(crate) trait Primitive {
             if self.line_up_saying(word, node, 0, said) {
                 return Some(word);
             }
-            thread::back_off(&mut lost);
+            thread::back_off();
         }
     }
 

@@ -885,7 +885,7 @@ impl<B: Branch> Operation<B> {
         let mut pauses = Haste::default();
         let mut kept = Kept::default();
         loop {
-            match self.meet_or_attempt(tray, &mut kept) {
+            match budget::blocking(|| self.meet_or_attempt(tray, &mut kept)) {
                 Attempt::Ready(()) => {
                     self.holding(tray, || drop(kept));
                     return true;
@@ -921,7 +921,7 @@ impl<B: Branch> Operation<B> {
         if self.is_fresh() {
             self.at = FRESH;
             // (It need not be sure that there is nothing: it waits.)
-            match self.attempt_once(tray) {
+            match budget::blocking(|| self.attempt_once(tray)) {
                 Attempt::Ready(()) => return true,
                 Attempt::Again => thread::let_others_run(),
                 Attempt::Wait => {}

@@ -96,7 +96,6 @@ use super::parked::{ParkedWaker, Seen};
 use crate::channel::{RecvError, SendError};
 use crate::prim::{self, Life, Ordering, UnsafeCell};
 use crate::task::finally;
-use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
     Attempt, Branch, By, Line, NodeRef, OWN, Operation, Primitive, STAMP_MASK, Tray, Waiter, Word, call,
@@ -251,7 +250,6 @@ impl Head {
     #[inline(never)]
     unsafe fn end_slowly(&self, bits: u64, unless: u64, by: &mut By) -> (bool, Option<Waker>) {
         let mut claims = Vec::new();
-        let mut lost = 0;
         let (ended, parked) = loop {
             let word = self.load();
             if has(word, unless) {
@@ -277,7 +275,6 @@ impl Head {
                     continue;
                 }
             }
-            thread::back_off(&mut lost);
         };
         for claim in claims {
             by.wakes(claim.done());
@@ -304,7 +301,6 @@ impl Head {
         }
         // Invariant 5: it is not parked, or no more.
         self.waker.put(waker);
-        let mut lost = 0;
         let parks = loop {
             if !self.is_to_wait(word) {
                 break false;
@@ -316,7 +312,6 @@ impl Head {
             if self.line.word().compare_exchange(word.0, to.0, order, Ordering::Relaxed).is_ok() {
                 break true;
             }
-            thread::back_off(&mut lost);
             word = self.load();
         };
         if !parks {
@@ -330,7 +325,6 @@ impl Head {
     /// The receiver waits no more, if it was parked and nothing has ended; gives its waker.
     #[inline]
     fn unpark(&self) -> Option<Waker> {
-        let mut lost = 0;
         loop {
             let word = self.load();
             let seen = self.seen(word)?;
@@ -338,7 +332,6 @@ impl Head {
                 // SAFETY: invariant 5.
                 return Some(unsafe { seen.own() });
             }
-            thread::back_off(&mut lost);
         }
     }
 

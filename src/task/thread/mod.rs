@@ -1,9 +1,10 @@
 //! Plain threads as waiters: the loop that drives one future on its thread, which sleeps in between.
 //!
-//! Where it sleeps, and who wakes it, says [`parker`]; what it does before it sleeps, [`patience`]. A thread that waits for
-//! what others bring it, and not for a future, does so at a [`Gate`].
+//! Where it sleeps, and who wakes it, says [`parker`]; what it does before it sleeps, [`patience`]; how it keeps out of the way of
+//! others, [`losses`]. A thread that waits for what others bring it, and not for a future, does so at a [`Gate`].
 
 mod gate;
+mod losses;
 mod parker;
 mod patience;
 
@@ -22,6 +23,7 @@ use crate::task::context;
 use crate::task::error::Elapsed;
 
 pub(crate) use gate::{Gate, Keeper};
+pub(crate) use losses::{back_off, back_off_briefly, give_way, linger, lost};
 pub(crate) use patience::{Awaited, Prospects, glance, rest};
 
 use parker::{Parker, is_late};
@@ -59,7 +61,7 @@ fn drive<F: Future + ?Sized>(
     let mut late = false;
     let mut seen = parker.seen();
     loop {
-        if let Poll::Ready(output) = budget::without(|| future.as_mut().poll(&mut cx)) {
+        if let Poll::Ready(output) = budget::blocking(|| future.as_mut().poll(&mut cx)) {
             return Some(output);
         }
         if bug!("block_on_looks_late") {
@@ -260,56 +262,6 @@ pub(crate) fn pause_until(is_so: impl Fn() -> bool) {
 /// So many pauses, of 10 to 50 ns each.
 pub(crate) fn pauses(times: u32) {
     (0..times).for_each(|_| prim::spin_loop());
-}
-
-prim::thread_local! {
-    /// How much this thread has lost to other cores: its pauses after losses, in units of the shortest one, modulo 2³².
-    static LOST: Cell<u32> = Cell::new(0);
-}
-
-/// Counts so many of these pauses.
-fn lose(pauses: u32) {
-    let _ = LOST.try_with(|lost| lost.set(lost.get().wrapping_add(pauses)));
-}
-
-/// A pause after one more lost exchange, of `lost` in a row: whoever was quicker works on another core.
-#[cold]
-pub(crate) fn back_off(lost: &mut u32) {
-    if !prim::MODEL {
-        let times = 1 << (*lost).min(3);
-        pauses(32 * times);
-        lose(times);
-    }
-    *lost += 1;
-}
-
-/// The same where whoever was quicker is on the same side: it goes on, and the other side may have this core meanwhile. `progress`
-/// grows with what happens there.
-#[cold]
-pub(crate) fn give_way(lost: &mut u32, progress: impl Fn() -> u32) {
-    back_off(lost);
-    if !prim::MODEL {
-        patience::give_way(progress);
-    }
-}
-
-/// Looks around for a moment, if that has paid lately, for something that a peer on another core is about to finish with. Getting
-/// it counts as one lost exchange: another core had it before. (Not getting it says nothing: its holder may be asleep.)
-#[cold]
-pub(crate) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
-    if prim::MODEL {
-        return None;
-    }
-    let found = patience::linger(look);
-    if found.is_some() {
-        lose(1);
-    }
-    found
-}
-
-/// How much this thread has lost to other cores, in pauses of about 1 µs or less, modulo 2³².
-pub(crate) fn lost() -> u32 {
-    LOST.try_with(Cell::get).unwrap_or(0)
 }
 
 /// Lets others run, unless yields have been lost to third parties lately.
