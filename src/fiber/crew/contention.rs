@@ -20,7 +20,7 @@ use crate::fiber::ring::Entry;
 use crate::prim::{self, Ordering};
 use crate::task::thread;
 
-/// Less than one loss in this time does not matter. (With the pause after a lost exchange: about a twentieth of the time.)
+/// Less than one loss in this time, with a pause of half a microsecond, does not matter: that is a fortieth of it.
 const RARE: Duration = Duration::from_micros(20);
 /// How long it sleeps at first, and at most: less than fibers wait behind a long poll until the watcher sees it.
 const ASIDE: [Duration; 2] = [Duration::from_micros(100), Duration::from_micros(1600)];

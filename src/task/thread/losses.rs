@@ -130,6 +130,7 @@ impl Losses {
 
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 mod tests {
+    use super::super::block_on;
     use super::*;
 
     /// Pauses in microseconds, of which each comes so long after the end of the one before.
@@ -162,5 +163,15 @@ mod tests {
         let (at_once, soon) = (Duration::from_nanos(100), Duration::from_micros(3));
         assert_eq!(after(&[at_once; 6], true), [0.5, 1.0, 2.0, 4.0, 4.0, 4.0]);
         assert_eq!(after(&[soon; 3], true), [0.5; 3]);
+    }
+    #[test]
+    fn calls_that_block_are_told_from_tasks() {
+        let polled = || block_on(std::pin::pin!(async { budget::is_blocking() }), None);
+        assert_eq!(polled(), Some(true));
+        assert!(!budget::is_blocking(), "a task of another executor has no budget either");
+        assert!(!budget::without(budget::is_blocking));
+        assert!(!budget::with(budget::is_blocking));
+        assert!(!budget::blocking(|| budget::with(budget::is_blocking)), "a fiber within");
+        assert_eq!(budget::with(polled), Some(true));
     }
 }
