@@ -666,7 +666,7 @@ impl<B: Branch> Operation<B> {
         attempt
     }
 
-    /// Looks, on the short way first.
+    /// Looks, on the short way first, for a call that blocks its thread, or must not wait.
     fn meet_or_attempt(&mut self, tray: &mut Tray<B::Goods>, kept: &mut Kept) -> Attempt<()> {
         match self.branch.meet(tray) {
             Meeting::Nobody(_) => Attempt::Wait,
@@ -676,7 +676,7 @@ impl<B: Branch> Operation<B> {
             }
             Meeting::Unclear(others) => {
                 kept.add(others);
-                self.attempt(tray, kept)
+                budget::blocking(|| self.attempt(tray, kept))
             }
         }
     }
@@ -885,7 +885,7 @@ impl<B: Branch> Operation<B> {
         let mut pauses = Haste::default();
         let mut kept = Kept::default();
         loop {
-            match budget::blocking(|| self.meet_or_attempt(tray, &mut kept)) {
+            match self.meet_or_attempt(tray, &mut kept) {
                 Attempt::Ready(()) => {
                     self.holding(tray, || drop(kept));
                     return true;
@@ -921,7 +921,7 @@ impl<B: Branch> Operation<B> {
         if self.is_fresh() {
             self.at = FRESH;
             // (It need not be sure that there is nothing: it waits.)
-            match budget::blocking(|| self.attempt_once(tray)) {
+            match self.attempt_once(tray) {
                 Attempt::Ready(()) => return true,
                 Attempt::Again => thread::let_others_run(),
                 Attempt::Wait => {}
