@@ -47,10 +47,11 @@ fn types() {
 fn one_value_goes_through() {
     let tracker = Tracker::new();
     let (tx, mut rx) = channel();
+    assert!(rx.is_empty());
     assert!(tx.send(tracker.value()).is_ok());
-    assert!(!rx.is_terminated());
+    assert!(!rx.is_terminated() && !rx.is_empty());
     let value = rx.must_be_ready("it was sent").unwrap();
-    assert!(rx.is_terminated());
+    assert!(rx.is_terminated() && rx.is_empty());
     drop((rx, value));
     let (tx, mut rx) = channel();
     let woken = rx.must_wait("not yet");

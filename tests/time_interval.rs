@@ -228,6 +228,26 @@ fn a_reset_begins_anew() {
 }
 
 #[test]
+fn a_reset_says_when_the_next_tick_comes() {
+    cord().block_on(async {
+        let start = now();
+        let mut interval = interval(ms(50));
+        interval.tick().await;
+        interval.reset_after(ms(20));
+        assert_eq!(ticks(&mut interval, start, 2).await, [(20, 20), (70, 70)]);
+        interval.reset_after(Duration::ZERO);
+        assert_eq!(ticks(&mut interval, start, 2).await, [(70, 70), (120, 120)]);
+        interval.reset_at(start + ms(300));
+        assert_eq!(ticks(&mut interval, start, 2).await, [(300, 300), (350, 350)]);
+        // In the past: what was missed comes at once, by the policy of the interval.
+        interval.reset_at(start + ms(250));
+        assert_eq!(ticks(&mut interval, start, 4).await, [(250, 350), (300, 350), (350, 350), (400, 400)]);
+        interval.reset_after(Duration::MAX);
+        assert!(leno::timeout(SECOND, interval.tick()).await.is_err());
+    });
+}
+
+#[test]
 fn a_dropped_tick_is_not_lost() {
     cord().block_on(async {
         let start = now();

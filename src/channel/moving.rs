@@ -151,7 +151,6 @@
 //! | `poll_closed(cx)` | poll a `tx.closed()` that is kept |
 //! | `watch`: `has_changed` is an error once it is closed | only if the value was seen, too |
 //! | a `borrow` that is kept while somebody waits to send: the next `borrow` of that thread may never return | it returns |
-//! | `oneshot`: `rx.is_empty()` | `try_recv`, which takes the value |
 //! | `watch::Sender::new(v)`, `broadcast::Sender::new(n)` | `channel(..).0` |
 //! | `broadcast`: `tx.downgrade()`, and a receiver's count of senders | – |
 //! | `broadcast`: `T: Clone + Send` | also `Sync`: receivers clone concurrently from one place |

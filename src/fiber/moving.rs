@@ -61,7 +61,7 @@
 //! | `yield_now()`; `coop::consume_budget()` | [`yield_now`]; on leno's executors its operations count by themselves: see [turns](crate::fiber#turns) |
 //! | `task_local! { static X: T }`, `X.scope(v, f)` | [`fiber_local!`](crate::fiber_local!), a value for each fiber, `X.set(v)` |
 //! | `time::sleep`, `sleep_until`, `timeout`, `timeout_at`, `interval`, `interval_at` | the same; instants are those of std |
-//! | `interval.reset()`; `reset_at`, `reset_after` | the same; a new [`interval_at`] |
+//! | `interval.reset()`, `reset_at`, `reset_after`; `reset_immediately()` | the same; `reset_after(Duration::ZERO)` |
 //! | `interval.poll_tick(cx)` | `poll_next(cx)`: an interval is a stream |
 //! | `interval.set_missed_tick_behavior(b)` | [`interval_with(d, missed)`](interval_with), [`set_missed`](Interval::set_missed) |
 //! | `time::pause()`, `#[tokio::test(start_paused = true)]` | a [virtual clock](crate::time::Clock::virtual_time) of the cord or runtime |

@@ -166,7 +166,19 @@ impl Interval {
     /// Restarts the interval: the next tick comes one period from now.
     #[track_caller]
     pub fn reset(&mut self) {
-        self.sleep = sleep(self.period);
+        self.reset_after(self.period);
+    }
+
+    /// Restarts the interval: the next tick comes after `d`, at once if that is zero; with [`Duration::MAX`] never.
+    #[track_caller]
+    pub fn reset_after(&mut self, d: Duration) {
+        self.sleep = sleep(d);
+    }
+
+    /// Restarts the interval: the next tick is due at `t`, as with [`interval_at`].
+    #[track_caller]
+    pub fn reset_at(&mut self, t: Instant) {
+        self.sleep = sleep_until(t);
     }
 
     /// The time between two ticks.

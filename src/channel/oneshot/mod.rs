@@ -45,7 +45,7 @@ use std::time::{Duration, Instant};
 
 pub use super::{RecvError, RecvTimeoutError, SendError, TryRecvError};
 
-use self::shared::{InPlace, RX_CLOSED, Recv, SharedRef, Watch};
+use self::shared::{InPlace, RX_CLOSED, Recv, SENT, SharedRef, Watch};
 use crate::task::context::may_block;
 use crate::task::shows;
 use crate::task::thread::deadline_after;
@@ -156,6 +156,11 @@ impl<T> Receiver<T> {
                 Ok(value)
             }
         }
+    }
+
+    /// Whether there is no value to receive now: it was not sent yet, was received, or never will be sent.
+    pub fn is_empty(&self) -> bool {
+        !self.operation.branch().head().has(SENT)
     }
 
     /// Closes the channel: a send gives its value back from now on. A value that was sent before can still be received.

@@ -164,6 +164,7 @@ mod tests {
         assert_eq!(after(&[at_once; 6], true), [0.5, 1.0, 2.0, 4.0, 4.0, 4.0]);
         assert_eq!(after(&[soon; 3], true), [0.5; 3]);
     }
+
     #[test]
     fn calls_that_block_are_told_from_tasks() {
         let polled = || block_on(std::pin::pin!(async { budget::is_blocking() }), None);
