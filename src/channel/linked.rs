@@ -578,9 +578,13 @@ pub(super) fn insist<R>(mut step: impl FnMut() -> Step<R>) -> R {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 mod tests {
+    use super::super::bounded;
+    use super::super::branch::{Recv, Send};
     use super::*;
+    use crate::prim::RING_SLOTS;
+    use crate::wait::Operation;
 
     /// However many join and leave behind one that came late, it is given a new version before it is taken out.
     #[test]
@@ -612,5 +616,29 @@ mod tests {
         unbounded.move_head(0, LOOK);
         unbounded.set_given(true);
         assert!(!unbounded.is_too_long((LOOK - 1) * ONE) && !unbounded.is_too_long(LOOK * ONE));
+    }
+
+    /// A thread that is about to wait finds what the shortest way leaves alone: the last value of a block, and the places that
+    /// receivers have left.
+    #[test]
+    fn a_glance_tries_all_ways() {
+        const CAPACITY: usize = RING_SLOTS + 1;
+        let (tx, rx) = bounded(CAPACITY);
+        let sends = |value| {
+            // SAFETY: the sender outlives it.
+            let send = unsafe { Send::new(&tx, MaybeUninit::new(value)) };
+            Operation::new(send).glance(&mut Tray::new())
+        };
+        let receives = || {
+            // SAFETY: the receiver outlives it.
+            let recv = unsafe { Recv::new(&rx) };
+            Operation::new(recv).glance(&mut Tray::new())
+        };
+        for round in 0..2 {
+            assert!((0..CAPACITY).all(sends), "round {round}");
+            assert!(!sends(CAPACITY), "it is full");
+            assert!((0..CAPACITY).all(|_| receives()), "round {round}");
+            assert!(!receives(), "it is empty");
+        }
     }
 }

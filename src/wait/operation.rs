@@ -644,6 +644,14 @@ impl<B: Branch> Operation<B> {
         matches!(self.attempt_once(tray), Attempt::Ready(()))
     }
 
+    /// One look of a thread that is about to wait, on the shortest way. This fails at, for one, places that receivers have left and
+    /// nobody has collected: so where each side has a word of its own, and something is there, it tries all ways. (In one word
+    /// of both sides that is in the peers' way: in small rings a value took up to 1.7 times as long.)
+    pub(crate) fn glance(&mut self, tray: &mut Tray<B::Goods>) -> bool {
+        let is_worth_more = |prospects: Prospects| prospects.supply > 0 && prospects.is_apart();
+        self.quick(tray) || (is_worth_more(self.branch.prospects()) && self.try_once(tray))
+    }
+
     fn attempt_once(&mut self, tray: &mut Tray<B::Goods>) -> Attempt<()> {
         if self.quick(tray) {
             return Attempt::Ready(());
@@ -984,7 +992,7 @@ impl<B: Branch> Future for Polled<'_, B> {
 
 impl<B: Branch> thread::Awaited for Polled<'_, B> {
     fn look(&mut self) -> Option<()> {
-        self.0.quick(self.1).then_some(())
+        self.0.glance(self.1).then_some(())
     }
 
     fn prospects(&self) -> Prospects {

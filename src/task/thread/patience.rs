@@ -118,6 +118,13 @@ pub(crate) struct Prospects {
     pub(crate) progress: u32,
 }
 
+impl Prospects {
+    /// Whether each side has a word of its own.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.enough < self.most
+    }
+}
+
 /// What a thread waits for, or is about to wait for.
 pub(crate) trait Awaited {
     /// Takes it, if it is there.
@@ -210,12 +217,12 @@ fn is_close(deadline: Option<Instant>, now: Instant) -> bool {
 fn let_grow(awaited: &impl Awaited) {
     let (mut before, mut spent) = (0, 0);
     while spent < GROWTH {
-        let Prospects { supply: now, enough, most, .. } = awaited.prospects();
-        if now <= before || now >= enough {
+        let prospects = awaited.prospects();
+        if prospects.supply <= before || prospects.supply >= prospects.enough {
             return;
         }
-        let turn = if enough < most { spent.clamp(TURN, LONG_TURN) } else { TURN };
-        before = now;
+        let turn = if prospects.is_apart() { spent.clamp(TURN, LONG_TURN) } else { TURN };
+        before = prospects.supply;
         pauses(turn);
         spent += turn;
     }
