@@ -608,3 +608,40 @@ fn a_runtime_dropped_by_its_only_worker_in_a_call_ends_the_rest() {
         assert!(told.recv().unwrap().unwrap_err().is_cancelled());
     });
 }
+
+/// It has a helper by then, as what was dropped first has waited; that waits for the only worker to go away. But the one that ends
+/// the runtime in a fiber of its own is at work while it ends what it has not polled yet: nobody else may do so then.
+#[test]
+fn a_runtime_dropped_by_its_only_worker_has_no_other_one() {
+    const NEWBORN: usize = 20_000;
+    in_time(|| {
+        for _ in 0..5 {
+            let runtime = Runtime::builder().workers(1).build().unwrap();
+            let handle = runtime.handle().clone();
+            let [ended, ending, together] = [(); 3].map(|()| Arc::new(AtomicUsize::new(0)));
+            let counts = (ended.clone(), ending, together.clone());
+            let done = handle.spawn(async move {
+                drop(fiber::spawn(async {
+                    let _waits = Defer(|| leno::yield_now().wait());
+                    pending::<()>().await;
+                }));
+                leno::yield_now().await;
+                for _ in 0..NEWBORN {
+                    let (ended, ending, together) = counts.clone();
+                    let alone = Defer(move || {
+                        together.fetch_add(ending.fetch_add(1, SeqCst), SeqCst);
+                        ending.fetch_sub(1, SeqCst);
+                        ended.fetch_add(1, SeqCst);
+                    });
+                    drop(fiber::spawn(async move {
+                        let _alone = alone;
+                    }));
+                }
+                drop(runtime);
+            });
+            done.wait().unwrap();
+            until(|| ended.load(SeqCst) == NEWBORN);
+            assert_eq!(together.load(SeqCst), 0, "two workers at once");
+        }
+    });
+}

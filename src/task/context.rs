@@ -139,10 +139,14 @@ pub(crate) unsafe fn drive<R>(home: &HomeRef, number: usize, worker: *const (), 
         let mut place = Frame::nobody();
         // SAFETY: by contract.
         let _base = unsafe { enter_home(&mut place, home) };
-        let away = Away::to(Seat { home: home.address(), worker, number });
+        let seat = Seat { home: home.address(), worker, number };
+        // (Who ends an executor in a fiber of its own is that worker already, and does not cease to be.)
+        let away = (here::seat() != seat).then(|| Away::to(seat));
         let stock = here::replace_stock(0);
         let _stock = finally(|| home.release(here::replace_stock(stock)));
-        hand_over_in(away.seat);
+        if let Some(away) = &away {
+            hand_over_in(away.seat);
+        }
         f()
     })
 }

@@ -41,7 +41,7 @@ pub(crate) struct Post {
 }
 
 /// The executor that this thread is a worker of, and which worker. Null: none.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seat {
     /// A home.
     pub(super) home: *const (),
