@@ -160,9 +160,9 @@ impl<T: Entry> Crew<T> {
     /// searcher, unless it has called wakers.
     pub(super) unsafe fn park(&self, worker: &Worker<T>, searching: &mut bool) -> Option<T> {
         // SAFETY: by contract.
-        let mut sleep = || unsafe { self.sleep(worker, searching) };
+        let mut sleep = |deadline| unsafe { self.sleep(worker, searching, deadline) };
         // (The bell hangs for one sleep, and not while wakers are called, in which this thread may sleep elsewhere.)
-        let slept = if self.strict { context::asleep(self, None, |_| sleep()) } else { sleep() };
+        let slept = if self.strict { context::asleep(self, None, sleep) } else { sleep(None) };
         match slept {
             Slept::Found(task) => return Some(task),
             Slept::Enough => {}
@@ -184,8 +184,9 @@ impl<T: Entry> Crew<T> {
         None
     }
 
-    /// Of a strict crew it is one sleep: the bell that hangs elsewhere meanwhile says how long.
-    unsafe fn sleep(&self, worker: &Worker<T>, searching: &mut bool) -> Slept<T> {
+    /// Of a strict crew it is one sleep, until `deadline` at most: the bell that hangs elsewhere meanwhile says so, whatever becomes of
+    /// the timer there that this is due to.
+    unsafe fn sleep(&self, worker: &Worker<T>, searching: &mut bool, deadline: Option<Instant>) -> Slept<T> {
         let me = worker.index;
         let was_searching = std::mem::replace(searching, true);
         let mut patience = PATIENCE[0];
@@ -214,7 +215,7 @@ impl<T: Entry> Crew<T> {
             if self.tell_if_stuck(all, || self.rise(&mut sleepers, me)) {
                 return Slept::Enough;
             }
-            let until = self.until((!all).then(|| now() + patience));
+            let until = self.until(if all { deadline } else { Some(now() + patience) });
             // Its own watch, if it had it, is over: it may sleep without an end from here on.
             if sleepers.watch.as_ref().is_some_and(|watch| watch.worker == me)
                 && !bug!("crew_keeps_the_watchs_name")
@@ -379,5 +380,24 @@ impl<T: Entry> Crew<T> {
             let last = self.sleepers.lock().asleep.last().copied();
             self.notify(last);
         }
+    }
+}
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::fiber::ring::Number;
+    use crate::time::Clock;
+    use crate::time::timers::Timers;
+
+    /// Where the bell of a cord's thread hangs, a timer was the first one until which it was to sleep. It wakes then, even if that
+    /// was cleared before it fell asleep: whoever sets another one relies on that.
+    #[test]
+    fn a_cord_sleeps_no_longer_than_its_bell_says() {
+        let crew = Crew::<Number>::new(1, true, Timers::new(Clock::real(), 1));
+        let deadline = now() + Duration::from_millis(1);
+        // SAFETY: this thread is the worker.
+        let slept = unsafe { crew.sleep(crew.worker(0), &mut false, Some(deadline)) };
+        assert!(matches!(slept, Slept::Enough) && is_late(Some(deadline)));
     }
 }
