@@ -167,7 +167,7 @@ future! {
 }
 future! {
     ['a, T] RecvFuture<'a, T>, "RecvFuture", "recv";
-    Recv<T> => Result<T, RecvError>, |_, received| received, back Result::ok; or RecvTimeoutError => T
+    Recv<T> => Result<T, RecvError>, |_, received| received, back |_, received: Self::Output| received.ok(); or RecvTimeoutError => T
 }
 future! {
     ['a, T] Closed<'a, T>, "Closed", "closed";

@@ -108,5 +108,5 @@ future! {
 }
 future! {
     [T, K: Kind] IntoRecv<T, K>, "IntoRecv", "recv";
-    Recv<T> => Result<T, RecvError>, |_, received| received, back Result::ok; or RecvTimeoutError => T
+    Recv<T> => Result<T, RecvError>, |_, received| received, back |_, received: Self::Output| received.ok(); or RecvTimeoutError => T
 }

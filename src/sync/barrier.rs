@@ -120,7 +120,8 @@ pub struct WaitForAll<'a> {
 
 future! {
     ['a] WaitForAll<'a>, "WaitForAll", "wait_for_all";
-    Coming => BarrierWaitResult, |_, is_leader| BarrierWaitResult(is_leader); or Elapsed
+    Coming => BarrierWaitResult, |_, is_leader| BarrierWaitResult(is_leader),
+        back |_, result: BarrierWaitResult| Some(result.0); or Elapsed
 }
 
 /// Coming to a barrier, as a branch; whether it was the last one.

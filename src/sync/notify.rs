@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use super::signal::{Hearing, Signal, What};
+use super::signal::{Hearing, Signal, Told, What};
 use crate::prim;
 use crate::task::budget;
 use crate::task::shows;
@@ -169,5 +169,20 @@ fn enable(operation: &mut Operation<Hearing>) -> bool {
     }
 }
 
-future! { ['a] Notified<'a>, "Notified", "notified"; Hearing => (), |_, _told| (); or Elapsed }
-future! { [] NotifiedArc, "NotifiedArc", "notified_arc"; Hearing => (), |_, _told| (); or Elapsed }
+future! {
+    ['a] Notified<'a>, "Notified", "notified";
+    Hearing => (), |this: &mut Self, told| note(&mut this.operation, told), back noted; or Elapsed
+}
+future! {
+    [] NotifiedArc, "NotifiedArc", "notified_arc";
+    Hearing => (), |this: &mut Self, told| note(&mut this.operation, told), back noted; or Elapsed
+}
+
+/// How it was told, should nobody get to know that it was.
+fn note(operation: &mut Operation<Hearing>, told: Told) {
+    operation.branch_mut().remember(told);
+}
+
+fn noted(operation: &mut Operation<Hearing>, (): ()) -> Option<Told> {
+    operation.branch_mut().forget()
+}

@@ -357,6 +357,11 @@ impl Hearing {
         self.heard = Some(told);
     }
 
+    /// How it was told, if it was to say so, which it is not any more.
+    pub(super) fn forget(&mut self) -> Option<Told> {
+        self.heard.take()
+    }
+
     /// It begins in this round.
     pub(super) fn begin_in(&mut self, round: u32) {
         self.round = round;

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use leno::channel::{broadcast, oneshot, watch};
 use leno::rendezvous;
 use leno::select::{Selected2, Selected4, foreign, select, select_biased};
-use leno::sync::{Mutex, Notify, RwLock, Semaphore};
+use leno::sync::{Barrier, Mutex, Notify, RwLock, Semaphore};
 
 use crate::KINDS;
 use crate::support::{CountingWaker, Event, Kind, PollExt, Tracker, hooked_waker, panicking_waker};
@@ -368,6 +368,9 @@ fn what_others_receive_beside_a_loser_that_panics_comes_back() {
     select!(rx.changed());
     assert_eq!(rx.has_changed(), Ok(true));
 
+    select!(rx.wait_for(|value| *value == 1));
+    assert_eq!(rx.has_changed(), Ok(true));
+
     let (tx, mut rx) = broadcast::channel(2);
     tx.send(1).unwrap();
     select!(rx.recv());
@@ -377,4 +380,23 @@ fn what_others_receive_beside_a_loser_that_panics_comes_back() {
     tx.send(1).unwrap();
     select!(&mut rx);
     assert_eq!(rx.try_recv(), Ok(1));
+
+    // To the next one who waits; or it is stored.
+    let notify = Notify::new();
+    for waits in [true, false] {
+        let (mut first, mut next) = (notify.notified(), notify.notified());
+        assert!(!first.enable() && !(waits && next.enable()));
+        notify.notify_one();
+        select!(&mut first);
+        next.must_be_ready("it was passed on");
+    }
+    let mut all = notify.notified();
+    notify.notify_waiters();
+    select!(&mut all);
+    all.must_be_ready("it was told with all");
+
+    let barrier = Barrier::new(1);
+    let mut coming = barrier.wait_for_all();
+    select!(&mut coming);
+    assert!(coming.must_be_ready("it was the last one").is_leader());
 }

@@ -372,7 +372,7 @@ pub struct Recv<'a, T: Clone> {
 
 future! {
     ['a, T: Clone] Recv<'a, T>, "Recv", "recv";
-    Listen<Receive<T, &'a mut Receiver<T>>> => Result<T, RecvError>, |_, received| received, back Some; or RecvTimeoutError => T
+    Listen<Receive<T, &'a mut Receiver<T>>> => Result<T, RecvError>, |_, received| received, back |_, received| Some(received); or RecvTimeoutError => T
 }
 
 /// Waits for room, and sends. Made by [`Sender::send_async`]. Dropping it before it completes sends nothing.

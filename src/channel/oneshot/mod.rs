@@ -253,7 +253,7 @@ impl<T> Receiver<T> {
 
 future! {
     [T] Receiver<T>, "Receiver", "recv";
-    Recv<T> => Result<T, RecvError>, |_, received| received, back Some, parks poll_parked is_parked;
+    Recv<T> => Result<T, RecvError>, |_, received| received, back |_, received| Some(received), parks poll_parked is_parked;
 }
 
 /// Resolves when a send can only fail. Made by [`Sender::closed`]; dropping it has no effect on the channel.

@@ -271,7 +271,8 @@ impl<T> Receiver<T> {
     /// The last sender was dropped, and the last value is not wanted.
     #[track_caller]
     pub fn wait_for<F: FnMut(&T) -> bool>(&mut self, is_wanted: F) -> WaitFor<'_, T, F> {
-        let wanted = Wanted { shared: &self.shared, seen: &mut self.seen, refused: None, is_wanted };
+        let wanted =
+            Wanted { shared: &self.shared, seen: &mut self.seen, before: 0, refused: None, is_wanted };
         WaitFor { operation: Operation::new(Listen(wanted)) }
     }
 
@@ -316,7 +317,7 @@ pub struct Changed<'a, T> {
 
 future! {
     ['a, T] Changed<'a, T>, "Changed", "changed";
-    Listen<Change<'a, T>> => Result<(), RecvError>, |_, changed| changed, back Some; or Elapsed
+    Listen<Change<'a, T>> => Result<(), RecvError>, |_, changed| changed, back |_, changed| Some(changed); or Elapsed
 }
 
 /// Waits for a value that satisfies a condition. Made by [`Receiver::wait_for`].
@@ -327,11 +328,12 @@ pub struct WaitFor<'a, T, F: FnMut(&T) -> bool> {
 
 future! {
     ['a, T, F: FnMut(&T) -> bool] WaitFor<'a, T, F>, "WaitFor", "wait_for";
-    Listen<Wanted<'a, T, F>> => Result<Ref<'a, T>, RecvError>, |_, found| ref_of(found); or Elapsed
+    Listen<Wanted<'a, T, F>> => Result<Ref<'a, T>, RecvError>, |_, found| ref_of(found),
+        back |_, found: Result<Ref<'a, T>, RecvError>| Some(found.map(|found| (found.value, found.changed))); or Elapsed
 }
 
-fn ref_of<T>(found: Result<(Read<'_, T>, bool, u64), RecvError>) -> Result<Ref<'_, T>, RecvError> {
-    found.map(|(value, changed, _before)| Ref::new(value, changed))
+fn ref_of<T>(found: Result<(Read<'_, T>, bool), RecvError>) -> Result<Ref<'_, T>, RecvError> {
+    found.map(|(value, changed)| Ref::new(value, changed))
 }
 
 shows! { [T] Receiver<T>, "Receiver", it => changed: it.has_changed() }

@@ -195,14 +195,16 @@ impl<T> Look for Change<'_, T> {
 pub struct Wanted<'a, T, F> {
     pub(super) shared: &'a Shared<T>,
     pub(super) seen: &'a mut u64,
+    /// What it had seen before it found the value.
+    pub(super) before: u64,
     /// The version of which it was found not to be true.
     pub(super) refused: Option<u64>,
     pub(super) is_wanted: F,
 }
 
 impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
-    /// The value, whether it was not seen before, and which one was.
-    type Output = Result<(Read<'a, T>, bool, u64), RecvError>;
+    /// The value, and whether it was not seen before.
+    type Output = Result<(Read<'a, T>, bool), RecvError>;
 
     fn wish(&self) -> (&'static str, Thing) {
         ("wait_for", self.shared.thing())
@@ -224,8 +226,8 @@ impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
         let closed = self.shared.is_closed();
         let (value, version) = self.shared.read();
         if self.refused != Some(version) && (self.is_wanted)(&value) {
-            let before = std::mem::replace(self.seen, version);
-            return Some(Ok((value, before != version, before)));
+            self.before = std::mem::replace(self.seen, version);
+            return Some(Ok((value, self.before != version)));
         }
         drop(value);
         self.refused = Some(version);
@@ -233,8 +235,8 @@ impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
     }
 
     fn restore(&mut self, found: Self::Output) {
-        if let Ok((_, _, before)) = found {
-            *self.seen = before;
+        if found.is_ok() {
+            *self.seen = self.before;
             self.refused = None;
         }
     }
