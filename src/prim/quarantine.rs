@@ -120,18 +120,18 @@ pub(crate) fn set_few_cells(cells: usize) {
     CELLS.set(cells);
 }
 
-static RANKS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
+static RANKS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
 
-/// Who is before whom: by age, as addresses differ from one execution to the next.
-#[derive(Debug)]
-pub(crate) struct Rank(usize);
+/// Who is before whom: by age, or by youth.
+#[derive(Debug, Default)]
+pub(crate) struct Rank(u64);
 
 impl Rank {
     pub(crate) fn new() -> Rank {
         Rank(RANKS.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
     }
 
-    pub(crate) fn of<T>(&self, _: &T) -> usize {
-        if REVERSED.get() { usize::MAX - self.0 } else { self.0 }
+    pub(crate) fn number(&self) -> u64 {
+        if REVERSED.get() { u64::MAX - self.0 } else { self.0 }
     }
 }

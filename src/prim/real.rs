@@ -12,10 +12,12 @@ pub(crate) use std as checker;
 pub(crate) use std::alloc::dealloc;
 pub(crate) use std::hint::spin_loop;
 
+use std::cell::Cell;
+
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use super::{AtomicPtr, Condvar, Mutex, MutexGuard};
+use super::{AtomicPtr, AtomicU64, Condvar, Mutex, MutexGuard, Ordering};
 
 pub(crate) const MODEL: bool = false;
 
@@ -34,18 +36,33 @@ pub(crate) const fn few_cells() -> usize {
     FEW_CELLS
 }
 
-/// Who is before whom: by address.
-#[derive(Debug)]
-pub(crate) struct Rank;
+/// Who is before whom: by age, on one thread; so it is the same in each run of a program that uses one.
+#[derive(Debug, Default)]
+pub(crate) struct Rank(u64);
+
+/// A thread takes so many ranks at a time from those that all threads share.
+const RANKS: u64 = 1 << 16;
+static TAKEN: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static NEXT_RANK: Cell<u64> = const { Cell::new(0) };
+}
 
 impl Rank {
-    pub(crate) const fn new() -> Rank {
-        Rank
+    pub(crate) fn new() -> Rank {
+        NEXT_RANK.with(|next| {
+            let rank = match next.get() {
+                used_up if used_up % RANKS == 0 => TAKEN.fetch_add(RANKS, Ordering::Relaxed),
+                rank => rank,
+            };
+            next.set(rank + 1);
+            Rank(rank)
+        })
     }
 
     #[inline(always)]
-    pub(crate) fn of<T>(&self, at: &T) -> usize {
-        std::ptr::from_ref(at).addr()
+    pub(crate) fn number(&self) -> u64 {
+        self.0
     }
 }
 

@@ -18,7 +18,7 @@
 //!
 //! # Seniority
 //!
-//! Two selects that meet could each be busy whenever the other one looks. So only the *senior*, whose anchor has the lower address,
+//! Two selects that meet could each be busy whenever the other one looks. So only the *senior*, which began to wait before the other,
 //! acts on the other. The junior takes the senior's node out of the word, keeps it until it stands there itself or has won, and
 //! then pokes the senior with it ([`By`]). A poked senior finds the junior waiting. A failed attempt therefore means that its
 //! target was claimed, or has itself attempted somebody more junior: the most junior of those that attempt for ever would find
@@ -156,14 +156,15 @@ impl Anchor {
                 word: AtomicUsize::new(OPEN),
                 parker: WakerSlot::new(),
                 left: AtomicUsize::new(0),
-                rank: Rank::new(),
+                rank: Rank::default(),
                 watches: false,
                 life: Life::new(),
             });
             Anchor(AnchorRef(NonNull::from(Box::leak(body))))
         });
         // SAFETY: nobody else has it.
-        unsafe { (*anchor.0.0.as_ptr()).watches = watches };
+        let body = unsafe { &mut *anchor.0.0.as_ptr() };
+        (body.rank, body.watches) = (Rank::new(), watches);
         let body = anchor.0.body();
         body.word.store(OPEN, Ordering::Relaxed);
         body.left.store(0, Ordering::Relaxed);
@@ -189,8 +190,8 @@ impl AnchorRef {
     }
 
     /// The lower, the more senior.
-    fn rank(self) -> usize {
-        self.body().rank.of(self.body())
+    fn rank(self) -> u64 {
+        self.body().rank.number()
     }
 
     /// The address for [`AnchorRef::from_address`].

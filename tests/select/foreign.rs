@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use leno::rendezvous;
 use leno::select::{Selected2, Selected3, foreign, select, select_biased};
+use leno::{rendezvous, yield_now};
 
 use crate::KINDS;
 use crate::support::{CountingWaker, PollExt, Tracker};
@@ -172,31 +172,32 @@ fn run<F: Future + Unpin>(mut selecting: F, had_peer: impl Fn() -> bool, what: &
     panic!("S7: it never finds its peer; {what}");
 }
 
-/// Makes anchors and gives them up in this order. Which select to come is the senior depends on the anchors that it finds: it
-/// changes with the order, as far as the allocator gives back what it got last. (Models choose the senior.)
-fn spare_anchors<const N: usize>(order: [usize; N]) {
-    let (_open, never) = rendezvous::<usize>();
-    let mut selects = [(); N].map(|()| Some(select((never.recv(), foreign(pending::<()>())))));
-    selects.iter_mut().flatten().for_each(|waits| drop(waits.must_wait("nobody sends")));
-    order.into_iter().for_each(|index| drop(selects[index].take()));
+/// Makes what follows begin in the next poll, perhaps. A select that is polled within another one is the senior if it begins to wait
+/// in the other's first poll, as that waits only after it has looked everywhere; in a later poll it is the junior.
+async fn begin(late: bool) {
+    if late {
+        yield_now().await;
+    }
 }
 
 /// S4, S7: a select within a foreign future of another one, on the two sides of one channel, and perhaps one more within
 /// that: they are two, and meet, whichever of them is the senior.
 #[test]
 fn a_select_within_a_future_of_another() {
-    for spares in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+    for late in [[false, false], [false, true], [true, false], [true, true]] {
         for depth in 1..3 {
-            let what = format!("depth {depth}, {spares:?}");
-            spare_anchors(spares);
+            let what = format!("depth {depth}, late: {late:?}");
             let (_open, never) = rendezvous::<usize>();
             let (tx, rx) = rendezvous();
-            let inner =
-                async { matches!(select((tx.send(1), never.recv())).await, Selected2::First(Ok(()))) };
+            let inner = async {
+                begin(late[0]).await;
+                matches!(select((tx.send(1), never.recv())).await, Selected2::First(Ok(())))
+            };
             let mut inner: Pin<Box<dyn Future<Output = bool>>> = Box::pin(inner);
             for _ in 1..depth {
                 let within = std::mem::replace(&mut inner, Box::pin(pending()));
                 inner = Box::pin(async {
+                    begin(late[1]).await;
                     matches!(select((foreign(within), never.recv())).await, Selected2::First(true))
                 });
             }
@@ -208,16 +209,37 @@ fn a_select_within_a_future_of_another() {
     }
 }
 
+/// S4, F12: what happens where two selects meet in one thread depends on nothing but the order of what it does: not on where the
+/// allocator has put what they wait with.
+#[test]
+fn selects_that_meet_do_so_in_the_same_way_each_time() {
+    let meet = || {
+        let (_open, never) = rendezvous::<usize>();
+        let (tx, rx) = rendezvous();
+        let inner = async { select((tx.send(1), never.recv())).await };
+        select_biased((rx.recv(), foreign(pin!(inner)))).poll_with(Waker::noop()).is_ready()
+    };
+    let first = meet();
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2, 1]] {
+        // What these have given up, in this order, is what comes next.
+        let (_open, never) = rendezvous::<usize>();
+        let mut selects = [(); 3].map(|()| Some(select((never.recv(), foreign(pending::<()>())))));
+        selects.iter_mut().flatten().for_each(|waits| drop(waits.must_wait("nobody sends")));
+        order.into_iter().for_each(|index| drop(selects[index].take()));
+        assert_eq!(meet(), first, "{order:?}");
+    }
+}
+
 /// S4: the same where the outer one waits on both sides of the channel, in any order, and the inner one on either.
 #[test]
 fn a_select_within_a_future_of_one_on_both_sides() {
-    for spares in [[0, 1], [1, 0]] {
+    for late in [false, true] {
         for (sends_first, inner_sends) in [(false, false), (false, true), (true, false), (true, true)] {
-            let what = format!("{spares:?}, {sends_first}, {inner_sends}");
-            spare_anchors(spares);
+            let what = format!("late: {late}, {sends_first}, {inner_sends}");
             let (_open, never) = rendezvous::<usize>();
             let (tx, rx) = rendezvous();
             let inner = async {
+                begin(late).await;
                 match inner_sends {
                     true => select((tx.send(1), never.recv())).await == Selected2::First(Ok(())),
                     false => select((rx.recv(), never.recv())).await == Selected2::First(Ok(2)),
