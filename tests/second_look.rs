@@ -12,13 +12,14 @@ use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use futures_core::Stream;
 use leno::channel::broadcast::Lag;
 use leno::channel::{Builder, Receiver, broadcast, oneshot, spsc};
 use leno::select::{Select, Selected2, foreign, select, select_biased};
 use leno::sync::{self, Notify, RwLock, Semaphore, WaitGroup};
-use leno::{bounded, fiber, rendezvous, unbounded};
+use leno::{bounded, fiber, rendezvous, sleep, unbounded};
 use rand::RngExt as _;
 
 use support::{Event, PollExt, Tracker, hooked_waker, panicking_waker};
@@ -769,10 +770,24 @@ fn a_waker_panics_during_a_panic() {
         }};
     }
     let (_tx, rx) = bounded::<u8>(1);
-    let (operations, others) =
-        ((waits!(notify.notified()), waits!(rx.recv())), (waits!(notify.notified()), waits!(rx.recv())));
+    let ((_first, one), (_second, two)) = (oneshot::channel::<u8>(), oneshot::channel::<u8>());
+    let mut sets = [(); 2].map(|()| Select::new());
+    sets.iter_mut().for_each(|set| _ = set.recv(&rx));
+    let [first, second] = &mut sets;
+    macro_rules! operations {
+        ($oneshot:ident, $set:ident) => {
+            (
+                waits!(notify.notified()),
+                waits!(rx.recv()),
+                waits!($oneshot),
+                waits!($set.select()),
+                waits!(sleep(Duration::from_secs(3600))),
+            )
+        };
+    }
+    let (operations, others) = (operations!(one, first), operations!(two, second));
     bomb.store(true, Relaxed);
-    dropped_in_a_panic("two operations that wait", operations);
+    dropped_in_a_panic("operations that wait", operations);
     let panic = catch_unwind(AssertUnwindSafe(|| drop(others)));
     assert!(panic.is_err(), "the first one's");
     bomb.store(false, Relaxed);

@@ -51,9 +51,9 @@ use std::task::{Context, Poll};
 
 use super::arm::{Arms, Glanced, NO_ARM, Open, Tuple};
 use super::order::Order;
-use crate::task::{budget, thread, watch};
+use crate::task::{budget, finally, thread, watch};
 use crate::wait::{
-    Anchor, AnchorRef, Attempt, Busied, By, GivenBack, State, Waiter, for_all, look_again, step,
+    Anchor, AnchorRef, Attempt, Busied, By, GivenBack, State, Waiter, call, for_all, look_again, step,
 };
 
 /// Branches whose registrations need no memory of their own.
@@ -811,6 +811,7 @@ impl Driver {
             self.branches.iter_mut().filter_map(|branch| branch.node.take()).for_each(Waiter::part);
         }
         // Foreign code that panics runs from here on only.
+        let _parker = finally(|| call(|| drop(parker)));
         if watches {
             // Whatever it was told, it takes nothing.
             if !bug!("who_watches_passes_nothing_on") {
@@ -820,7 +821,6 @@ impl Driver {
             let told = |index: &usize| self.branches[*index].stage.is_told() && winner != Some(*index);
             for_all((0..self.branches.len()).filter(told), |index| arms.arm(index).pass_on());
         }
-        drop(parker);
     }
 
     /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is given;

@@ -147,8 +147,8 @@ impl<T> OnceCell<T> {
                 turn.cell = None;
             }
             let value = make().await?;
-            turn.end();
             self.fill(value);
+            turn.end();
         }
         Ok(self.get().expect("closed once it was filled"))
     }
@@ -186,8 +186,8 @@ impl<T> OnceCell<T> {
         if let Ok(permit) = turn.block_on(None).expect("without a deadline it waits until it is done") {
             let turn = Turn::new(self, permit, turn.place());
             let value = make()?;
-            turn.end();
             self.fill(value);
+            turn.end();
         }
         Ok(self.get().expect("closed once it was filled"))
     }

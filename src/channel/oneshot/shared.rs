@@ -446,14 +446,14 @@ impl<T> SharedRef<T> {
     #[inline(never)]
     unsafe fn end(self, bits: u64, unless: u64, mut by: By) {
         // SAFETY: the end is there.
-        let (ended, mut parked) = unsafe { self.head().end_slowly(bits, unless, &mut by) };
+        let (ended, parked) = unsafe { self.head().end_slowly(bits, unless, &mut by) };
         // Frees what the other one has left (invariant 2): after all others are told, also when one of their wakers panics.
         // SAFETY: this end is there, and nobody else.
         let _left = (!ended).then(|| finally(|| unsafe { self.free_all(self.head().load()) }));
-        // (A receiver's own is let go, and not woken.)
-        if bits & RX_GONE == 0 {
-            by.wakes(parked.take());
-        }
+        // A receiver's own is let go, and not woken.
+        let (told, own) = if bits & RX_GONE == 0 { (parked, None) } else { (None, parked) };
+        let _own = finally(|| call(|| drop(own)));
+        by.wakes(told);
         // Behind the others, so before them when something panics.
         let mut by = by;
         by.wake();

@@ -57,6 +57,7 @@ use crate::task::context;
 use crate::task::error::shielded;
 use crate::task::seam::{TimerKey, TimerState};
 use crate::time::Clock;
+use crate::wait::call;
 
 /// From this delay on others fire what a busy worker should have fired itself.
 const GRACE: Duration = Duration::from_micros(100);
@@ -212,7 +213,7 @@ impl Timers {
                 }
             }
         };
-        drop(waker);
+        call(|| drop(waker));
         state
     }
 
@@ -225,7 +226,7 @@ impl Timers {
             store.publish(&inner);
         }
         drop(inner);
-        drop(waker);
+        call(|| drop(waker));
     }
 
     /// The first of all, or what was the first until it was cleared.
