@@ -97,6 +97,8 @@ pub(super) struct Turns {
     pub(super) permits: AtomicU64,
 }
 
+/// So many bits are the permits'; the other 24 count the changes. (Who is suspended between two looks at it for exactly a multiple of
+/// 2^24 changes can say that a channel is full, or empty, that was not.)
 pub(super) const CHANGES: u32 = 40;
 
 impl Turns {

@@ -26,7 +26,8 @@
 //!
 //! Of a linked channel the head and the places are two words. So the head is loaded first, then it is made sure that all places are
 //! taken, by values, by permits, or kept for those who wait: if the exchange finds that head, no value has been received since.
-//! While somebody is in the middle of something, who may be about to leave a place, a forced send waits for that.
+//! While somebody is in the middle of something, who may be about to leave a place, a forced send waits for that. (A permit may be
+//! dropped after that: then the value goes although there is a place by now, for somebody else.)
 //!
 //! Senders that wait stay where they are, before the exchange and after it (invariant 1 of the ring: a sender waits implies
 //! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before.
