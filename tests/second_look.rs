@@ -791,6 +791,20 @@ fn a_waker_panics_during_a_panic() {
     let panic = catch_unwind(AssertUnwindSafe(|| drop(others)));
     assert!(panic.is_err(), "the first one's");
     bomb.store(false, Relaxed);
+
+    // The same of a select that keeps another one now, and in which a future panics.
+    let look = poll_fn(|_| {
+        assert!(!bomb.load(Relaxed), "planted: a foreign future panics");
+        Poll::<()>::Pending
+    });
+    let mut selecting = waits!(select((rx.recv(), foreign(look))));
+    bomb.store(true, Relaxed);
+    catch_unwind(AssertUnwindSafe(|| selecting.poll_with(Waker::noop()).is_ready())).unwrap_err();
+    bomb.store(false, Relaxed);
+
+    let captured = Last(Mutex::default());
+    let (tx, rx) = Builder::new().on_undelivered(move |_: u8| _ = &captured).build();
+    dropped_in_a_panic("a channel, and what its hook owns", (tx, rx));
 }
 
 /// C2, S13: also where several have taken what was there.

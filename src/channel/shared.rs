@@ -34,6 +34,7 @@ use super::ring::{HELD, Ring, Slot};
 use super::room::{self, Room};
 use super::undelivered::Extras;
 use crate::prim::{self, AtomicU32, AtomicU64, Life, OnceBox, Ordering};
+use crate::task::error::call;
 use crate::task::finally;
 use crate::task::thread::{self, Prospects};
 use crate::task::trace::Sign;
@@ -417,7 +418,7 @@ impl<T> Shared<T> {
             lines::free(shared.cast(), layout, lined, lead);
             if let Some(extras) = extras {
                 // A hook is foreign code, and so is its drop.
-                drop(Box::from_raw(extras.as_ptr()));
+                call(|| drop(Box::from_raw(extras.as_ptr())));
             }
         }
     }

@@ -29,7 +29,8 @@ use std::sync::Arc;
 use super::SendError;
 use super::builder::Overflow;
 use super::shared::{Shared, SharedRef};
-use crate::wait::{By, Parcel, Tray, call};
+use crate::task::error::call;
+use crate::wait::{By, Parcel, Tray};
 
 /// Gets what is undelivered.
 pub(super) type Hook<T> = Box<dyn Fn(T) + Send + Sync>;

@@ -51,9 +51,10 @@ use std::task::{Context, Poll};
 
 use super::arm::{Arms, Glanced, NO_ARM, Open, Tuple};
 use super::order::Order;
+use crate::task::error::call;
 use crate::task::{budget, finally, thread, watch};
 use crate::wait::{
-    Anchor, AnchorRef, Attempt, Busied, By, GivenBack, State, Waiter, call, for_all, look_again, step,
+    Anchor, AnchorRef, Attempt, Busied, By, GivenBack, State, Waiter, for_all, look_again, step,
 };
 
 /// Branches whose registrations need no memory of their own.
@@ -472,9 +473,8 @@ impl Driver {
         self.take_back(arms, given_back);
         // Now, not before: who poked it has taken the waker.
         let before = if anchor.parked_by(cx.waker()) { None } else { anchor.park(cx.waker().clone()) };
-        let looked = self.go_on(arms, order, cx, true, self.foreign);
-        drop(before);
-        looked
+        let _before = finally(|| call(|| drop(before)));
+        self.go_on(arms, order, cx, true, self.foreign)
     }
 
     /// Takes those out of their lines that had better look: who is polled takes a lock that is free, even from behind a waiter that

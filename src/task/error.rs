@@ -265,6 +265,12 @@ pub(crate) fn shielded(f: impl FnOnce()) {
     mem::forget(caught);
 }
 
+/// Calls foreign code; a panic of it ends here in a thread that is panicking.
+#[inline(always)]
+pub(crate) fn call(foreign: impl FnOnce()) {
+    if thread::panicking() { shielded(foreign) } else { foreign() }
+}
+
 /// Foreign calls that are to be made whatever becomes of those before: the first panic is resumed at the end.
 #[derive(Default)]
 pub(crate) struct InTurn(Option<Payload>);

@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use super::node::Remains;
 use crate::prim::thread;
-use crate::task::error::{discard, shielded};
+use crate::task::error::{call, discard, shielded};
 
 /// Calls `f` with each in turn, also after a panic: the first one propagates in the end, the others end here, as all do
 /// in a thread that is panicking.
@@ -39,12 +39,6 @@ impl<I: IntoIterator + Default> Drop for Foreign<I> {
 /// Wakes each in turn, as [`for_all`] does.
 pub(crate) fn wake_all(wakers: impl Iterator<Item = Waker>) {
     for_all(wakers, Waker::wake);
-}
-
-/// Calls foreign code, as [`for_all`] does.
-#[inline(always)]
-pub(crate) fn call(foreign: impl FnOnce()) {
-    if thread::panicking() { shielded(foreign) } else { foreign() }
 }
 
 /// Wakes one in that way.

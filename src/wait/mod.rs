@@ -99,7 +99,7 @@ mod tests;
 mod word;
 
 pub(crate) use anchor::{Anchor, AnchorRef, Busied, By, GivenBack, Kept};
-pub(crate) use batch::{Foreign, Left, call, for_all, wake_all, wake_one};
+pub(crate) use batch::{Foreign, Left, for_all, wake_all, wake_one};
 #[cfg(any(leno_loom, leno_shuttle))]
 pub(crate) use cache::clear;
 pub(crate) use future::{Operated, future};

@@ -31,13 +31,12 @@ use std::ptr::{self, NonNull};
 use std::task::Waker;
 
 use super::anchor::{Advance, AnchorRef, By, Kept};
-use super::batch;
 use super::cache::{self, Kind};
 use super::parcel::{INLINE, Parcel};
 use super::place::{At, Place};
 use super::word::{TWO, Word};
 use crate::prim::{self, AtomicPtr, AtomicU32, Life, Ordering, UnsafeCell, WakerSlot};
-use crate::task::error::discard;
+use crate::task::error::{call, discard};
 
 /// How far an operation that waits has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -393,7 +392,7 @@ impl Waiter {
         if waits {
             let first = self.0.node().parker.take();
             before.map(Waiter).into_iter().for_each(Waiter::free);
-            batch::call(|| drop(first));
+            call(|| drop(first));
         } else if let Some(before) = before {
             beside.set_beside(before);
         }
@@ -427,7 +426,7 @@ impl Waiter {
         let parker = self.0.node().parker.take();
         // SAFETY: as above; the waker is out.
         unsafe { if self.0.is_bare() { cache::free(self.0.0) } else { self.0.free_filled() } }
-        batch::call(|| drop(parker));
+        call(|| drop(parker));
     }
 
     /// Which branch's node it is.

@@ -95,11 +95,12 @@ use std::task::Waker;
 use super::parked::{ParkedWaker, Seen};
 use crate::channel::{RecvError, SendError};
 use crate::prim::{self, Life, Ordering, UnsafeCell};
+use crate::task::error::call;
 use crate::task::finally;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, OWN, Operation, Primitive, STAMP_MASK, Tray, Waiter, Word, call,
-    outcome, stands, wake_one,
+    Attempt, Branch, By, Line, NodeRef, OWN, Operation, Primitive, STAMP_MASK, Tray, Waiter, Word, outcome,
+    stands, wake_one,
 };
 
 /// The state, in the rest of the word.

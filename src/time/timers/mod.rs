@@ -54,10 +54,9 @@ use crossbeam_utils::CachePadded;
 use self::wheel::{Due, Key, NEVER, TICK, VIRTUAL_TICK, Wheel};
 use crate::prim::{AtomicU64, Mutex, Ordering};
 use crate::task::context;
-use crate::task::error::shielded;
+use crate::task::error::{call, shielded};
 use crate::task::seam::{TimerKey, TimerState};
 use crate::time::Clock;
-use crate::wait::call;
 
 /// From this delay on others fire what a busy worker should have fired itself.
 const GRACE: Duration = Duration::from_micros(100);
