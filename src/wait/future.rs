@@ -62,11 +62,11 @@ impl<O: Operated> Operated for &mut O {
 /// Makes a future of a struct whose field `operation` is an operation of `$branch`.
 ///
 /// `$convert` makes its outcome the future's. `while $more`: the future goes on for as long as `$more` makes its operation fresh
-/// again; a select does not. `back $goods` makes of the operation and the future's outcome what that gave, if that is to go back. `parks $park $parked`: a poll
-/// goes by the method `$park`, unless that says `None`; the method `$parked` says whether it waits so. Then what the waits with a
-/// limit say: `or Elapsed`: that the time was up; `or Error => Ok`: that, or the future's error, as one; `until Result`: what a
-/// method `until(&mut self, deadline)` says; nothing: there are none. `$name` is the type's, `$call` is the call as its user wrote
-/// it.
+/// again; a select does not. `back $goods` makes of the operation and the future's outcome what the operation gave, if that is to go
+/// back. `parks $park $parked`: a poll goes by the method `$park`, unless that says `None`; the method `$parked` says whether it
+/// waits so. Then what the waits with a limit say: `or Elapsed`: that the time was up; `or Error => Ok`: that, or the future's error,
+/// as one; `until Result`: what a method `until(&mut self, deadline)` says; nothing: there are none. `$name` is the type's, `$call`
+/// is the call as its user wrote it.
 /// (Where the first of the generics is a lifetime the future borrows for it.)
 macro_rules! future {
     (
