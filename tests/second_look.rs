@@ -344,6 +344,32 @@ fn a_destructor_of_a_thread_may_spawn() {
     ending.join().expect("it ends");
 }
 
+/// Unparks a fiber as it is dropped.
+struct Unparks(fiber::FiberRef);
+
+impl Drop for Unparks {
+    fn drop(&mut self) {
+        self.0.unpark();
+    }
+}
+
+/// Panics as it is polled, and as it is dropped.
+struct Twice;
+
+impl Future for Twice {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        panic!("planted: the poll")
+    }
+}
+
+impl Drop for Twice {
+    fn drop(&mut self) {
+        panic!("planted: the drop");
+    }
+}
+
 /// A waker whose drop lets go of a receiver, if it has one, and panics.
 struct Last(Mutex<Option<Receiver<String>>>);
 
@@ -774,6 +800,7 @@ fn a_waker_panics_during_a_panic() {
     let mut sets = [(); 2].map(|()| Select::new());
     sets.iter_mut().for_each(|set| _ = set.recv(&rx));
     let [first, second] = &mut sets;
+    let (_holds, held) = rendezvous::<()>();
     macro_rules! operations {
         ($oneshot:ident, $set:ident) => {
             (
@@ -782,6 +809,11 @@ fn a_waker_panics_during_a_panic() {
                 waits!($oneshot),
                 waits!($set.select()),
                 waits!(sleep(Duration::from_secs(3600))),
+                waits!(fiber::unblock({
+                    let held = held.clone();
+                    move || held.recv_blocking()
+                })),
+                waits!(fiber::join_all([std::future::pending::<()>()])),
             )
         };
     }
@@ -801,6 +833,16 @@ fn a_waker_panics_during_a_panic() {
     bomb.store(true, Relaxed);
     catch_unwind(AssertUnwindSafe(|| selecting.poll_with(Waker::noop()).is_ready())).unwrap_err();
     bomb.store(false, Relaxed);
+
+    // And of one that a fiber parks with, which is woken then; and of what `block_on` was given.
+    leno::block_on(async {
+        let mut parks = fiber::park();
+        assert!(parks.poll_with(&panicking_waker()).is_pending());
+        let me = fiber::current();
+        dropped_in_a_panic("what wakes it", Unparks(me));
+    });
+    let given = catch_unwind(AssertUnwindSafe(|| leno::block_on(Twice)));
+    assert_eq!(given.unwrap_err().downcast_ref(), Some(&"planted: the poll"));
 
     let captured = Last(Mutex::default());
     let (tx, rx) = Builder::new().on_undelivered(move |_: u8| _ = &captured).build();

@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 
 use crate::fiber::runtime::check_name;
 use crate::prim::{self, Condvar, Mutex, thread};
-use crate::task::error::{Payload, discard, shielded};
+use crate::task::error::{Payload, call, discard, shielded};
 use crate::task::home::{Busy, HomeRef};
 use crate::task::place::Place;
 use crate::task::watch::{self, Object};
@@ -258,7 +258,7 @@ impl<R> Unblock<R> {
         if is_queued {
             POOL.gives_up();
         }
-        drop(state);
+        call(|| drop(state));
     }
 
     /// Polls for the result; `launch` finds a thread for the job, once.

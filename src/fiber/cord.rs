@@ -208,7 +208,7 @@ impl CordBuilder {
     /// polled while the cord runs. Without a seed it differs from run to run.
     ///
     /// With a [virtual clock](Clock::virtual_time) as well, a program that heeds nothing from outside (other threads, the
-    /// addresses of things, the order of a `HashMap`) runs the same way each time.
+    /// addresses of things, the numbers of fibers, the order of a `HashMap`) runs the same way each time.
     ///
     /// ```
     /// use leno::fiber::Cord;
@@ -287,6 +287,20 @@ mod tests {
     use super::*;
     use crate::fiber::{spawn_local, yield_now};
     use rand::RngExt as _;
+    use std::time::Duration;
+
+    /// F12: also where time is counted from some beginning, that is the same in each run.
+    #[test]
+    fn a_virtual_clock_begins_with_its_executor() {
+        let elapsed = || context::with_home_here(|home| home.expect("in a fiber").seam.elapsed());
+        for _ in 0..2 {
+            Cord::with_clock(Clock::virtual_time()).block_on(async {
+                assert_eq!(elapsed(), Duration::ZERO);
+                crate::sleep(Duration::from_micros(999)).await;
+                assert_eq!(elapsed(), Duration::from_micros(999));
+            });
+        }
+    }
 
     /// A random tree that grows, is cut and ends in parts, while the roster stays valid.
     #[test]

@@ -343,6 +343,10 @@ impl Seam for Core {
         self.crew.timers.clock.now()
     }
 
+    fn elapsed(&self) -> Duration {
+        self.crew.timers.elapsed()
+    }
+
     fn clock_id(&self) -> usize {
         self.crew.timers.clock.id()
     }

@@ -27,6 +27,7 @@ use crate::fiber::core::Core;
 use crate::fiber::spawn::{Builder, admit, next_id};
 use crate::prim::{AtomicBool, Ordering};
 use crate::task::cell::{self, Birth};
+use crate::task::error::call;
 use crate::task::finally;
 use crate::task::header::{Header, Task, Vtable};
 use crate::task::home::HomeRef;
@@ -234,6 +235,6 @@ impl<F> Drop for Inside<'_, F> {
             }
         });
         // SAFETY: dropped here only.
-        unsafe { ManuallyDrop::drop(&mut self.future) };
+        call(|| unsafe { ManuallyDrop::drop(&mut self.future) });
     }
 }

@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::task::error::discard;
 use crate::task::header::Task;
 use crate::task::place::Place;
 use crate::task::watch::{self, Object};
@@ -96,7 +97,8 @@ fn poll_token(task: &Task, cx: &mut Context<'_>) -> Poll<()> {
     if !waker::is_own(cx.waker(), task) {
         drop(task.set_parked(Some(cx.waker().clone())));
         if task.state.take_token() {
-            drop(task.set_parked(None));
+            // (The token is taken.)
+            discard(task.set_parked(None));
             return Poll::Ready(());
         }
     }

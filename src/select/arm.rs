@@ -31,6 +31,9 @@ pub trait Arm {
         false
     }
 
+    /// Leaves, if it waits as a future of its own: another one had completed. Its own outcome, if that is there, stays with it.
+    fn stand_down(&mut self) {}
+
     /// Whether its outcome is there.
     fn is_through(&mut self) -> bool {
         false
@@ -398,6 +401,15 @@ impl<O: Operated> Arm for Claimed<O> {
             "a leno operation was selected while lent to another select, which was forgotten"
         );
         false
+    }
+
+    #[cold]
+    fn stand_down(&mut self) {
+        let operation = self.future.operation();
+        operation.stand_down();
+        if operation.is_fresh() {
+            operation.branch_mut().lost();
+        }
     }
 
     #[inline(always)]

@@ -373,12 +373,18 @@ impl Driver {
         if self.borrowed {
             return None;
         }
-        let winner = match are_fresh || arms.are_fresh() {
-            true => None,
-            false => {
-                order.indices(arms.count()).find(|&index| !arms.is_off(index) && arms.arm(index).start())
+        let mut winner = None;
+        if !are_fresh && !arms.are_fresh() {
+            let mut indices = order.indices(arms.count());
+            winner = indices.find(|&index| !arms.is_off(index) && arms.arm(index).start());
+            if winner.is_some() {
+                for_all(indices, |index| {
+                    if !arms.is_off(index) {
+                        arms.arm(index).stand_down();
+                    }
+                });
             }
-        };
+        }
         // (Not if the drop of a waker has panicked: the rest are borrowed by the next poll.)
         self.borrowed = true;
         winner

@@ -136,13 +136,14 @@ const STEPS: u32 = 8192;
 /// For how long, in microseconds of their clocks.
 const LONGEST: i32 = 1000;
 
-/// The time of the executor's clock, in microseconds, modulo 2³²: on a virtual one every run is the same.
+/// The time in microseconds, modulo 2³²; by the executor's clock, if that is a virtual one: since the executor was made, so that
+/// every run is the same.
 fn micros() -> u32 {
     static BASE: OnceLock<Instant> = OnceLock::new();
-    let now = context::with_home_here(|home| home.map_or_else(Instant::now, |home| home.seam.now()));
-    let base = *BASE.get_or_init(Instant::now);
-    let before = base.saturating_duration_since(now).as_micros() as u32;
-    (now.saturating_duration_since(base).as_micros() as u32).wrapping_sub(before)
+    let by_its_clock = context::with_home_here(|home| {
+        home.map(|home| &home.seam).filter(|seam| seam.clock_id() != 0).map(|seam| seam.elapsed())
+    });
+    by_its_clock.unwrap_or_else(|| BASE.get_or_init(Instant::now).elapsed()).as_micros() as u32
 }
 
 pub(super) struct RawMutex {

@@ -4,6 +4,7 @@ use std::ptr;
 use std::task::Waker;
 
 use crate::prim::{Arc, Mutex, Ordering};
+use crate::task::error::call;
 use crate::task::group::Group;
 use crate::task::header::{Header, Task};
 use crate::task::locals::Locals;
@@ -117,7 +118,7 @@ impl Task {
         let wake = self.state.unpark(self.by());
         self.follow(wake);
         if let Some(waker) = self.set_parked(None) {
-            waker.wake();
+            call(|| waker.wake());
         }
     }
 

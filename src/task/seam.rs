@@ -72,6 +72,11 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// The time by the executor's clock.
     fn now(&self) -> Instant;
 
+    /// The time by that clock since the executor was made.
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Which clock that is: 0 for real time; other numbers say that instants of two clocks do not compare.
     fn clock_id(&self) -> usize;
 

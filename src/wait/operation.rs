@@ -852,6 +852,13 @@ impl<B: Branch> Operation<B> {
         leaves
     }
 
+    /// Leaves its line, if it stands there: another one has won. What has happened stays for whoever awaits it.
+    pub(crate) fn stand_down(&mut self) {
+        if self.waits() && !self.leaves() && matches!(self.progress(None), Attempt::Wait) {
+            self.branch.pass_on();
+        }
+    }
+
     /// As [`cancel`](Self::cancel), of one that could not leave.
     #[cold]
     #[inline(never)]

@@ -237,6 +237,40 @@ fn two_operations_that_had_happened_already() {
     }
 }
 
+/// S10: those behind one that had happened when it was lent lose as others do: those that wait leave their lines, those that were told
+/// to look tell the next one. But what has happened to them stays with them.
+#[test]
+fn those_behind_one_that_had_happened_leave() {
+    for (mutex, told) in [(Mutex::fair(()), false), (Mutex::new(()), false), (Mutex::new(()), true)] {
+        let (tx, rx) = rendezvous();
+        let guard = mutex.try_lock().expect("free");
+        let (mut receiving, mut locking, mut next) = (rx.recv(), mutex.lock(), mutex.lock());
+        receiving.must_wait("nobody is there");
+        locking.must_wait("held");
+        let waker = next.must_wait("held");
+        tx.try_send(1).expect("a receiver waits");
+        let guard = Some(guard).filter(|_| !told);
+        let outcome = select_biased((&mut receiving, &mut locking)).must_be_ready("it has happened");
+        assert!(matches!(outcome, Selected2::First(Ok(1))));
+        drop(guard);
+        assert!(waker.was_woken(), "S10: it is the first in line, told: {told}");
+        drop(next.must_be_ready("nobody has the lock"));
+        drop(locking.must_be_ready("it goes on as if it had not begun"));
+    }
+
+    let mutex = Mutex::fair(());
+    let (tx, rx) = rendezvous();
+    let guard = mutex.try_lock().expect("free");
+    let (mut receiving, mut locking) = (rx.recv(), mutex.lock());
+    receiving.must_wait("nobody is there");
+    locking.must_wait("held");
+    tx.try_send(1).expect("a receiver waits");
+    drop(guard);
+    drop(select_biased((&mut receiving, &mut locking)).must_be_ready("it has happened"));
+    assert!(mutex.try_lock().is_none(), "it was granted");
+    drop(locking.must_be_ready("S9: its own outcome"));
+}
+
 /// S9, S10: a receive that was handed a value, and a lock that was granted, in a select that is dropped before it runs:
 /// they have given that back, so they have not happened, and can be awaited.
 #[test]

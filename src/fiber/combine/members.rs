@@ -99,7 +99,8 @@ impl<F> Members<F> {
             watch::end_part(member.part());
             drops.call(|| member.future().set(None));
         }
-        self.set.clear();
+        // With the waker of its last poll.
+        drops.call(|| self.set.clear());
         drops.end();
     }
 }

@@ -156,6 +156,11 @@ impl Timers {
         u64::try_from(at.saturating_duration_since(self.base).as_nanos()).unwrap_or(NEVER)
     }
 
+    /// The time since they were made.
+    pub(crate) fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.now())
+    }
+
     fn now(&self) -> u64 {
         self.nanos(self.clock.now()).min(NEVER - 1)
     }
