@@ -36,7 +36,7 @@
 //!
 //! FIFO has one exception: a branch of a select that is being polled just when it is its turn is passed over, and goes to the back
 //! of the line ([`select`](mod@crate::select#order-fairness-starvation)). A select that other futures in it keep busy may be
-//! passed over often.
+//! passed over often. (And a future that has waited by itself, and is then passed to a select by `&mut`, begins anew there.)
 //!
 //! # A future that nobody polls
 //!
