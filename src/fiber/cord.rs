@@ -285,7 +285,7 @@ shows! { [] CordBuilder, "CordBuilder", it => clock: it.settings.clock, seed: it
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 mod tests {
     use super::*;
-    use crate::fiber::{spawn_local, yield_now};
+    use crate::fiber::{sleep, spawn_local, yield_now};
     use rand::RngExt as _;
     use std::time::Duration;
 
@@ -296,7 +296,7 @@ mod tests {
         for _ in 0..2 {
             Cord::with_clock(Clock::virtual_time()).block_on(async {
                 assert_eq!(elapsed(), Duration::ZERO);
-                crate::sleep(Duration::from_micros(999)).await;
+                sleep(Duration::from_micros(999)).await;
                 assert_eq!(elapsed(), Duration::from_micros(999));
             });
         }
