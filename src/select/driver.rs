@@ -51,10 +51,9 @@ use std::task::{Context, Poll};
 
 use super::arm::{Arms, Glanced, NO_ARM, Open, Tuple};
 use super::order::Order;
-use crate::task::error::call;
-use crate::task::{budget, finally, thread, watch};
+use crate::task::{budget, thread, watch};
 use crate::wait::{
-    Anchor, AnchorRef, Attempt, Busied, By, GivenBack, State, Waiter, for_all, look_again, step,
+    Anchor, AnchorRef, Attempt, Busied, By, Foreign, GivenBack, State, Waiter, for_all, look_again, step,
 };
 
 /// Branches whose registrations need no memory of their own.
@@ -478,8 +477,8 @@ impl Driver {
         // (First: to clone a waker is foreign code.)
         self.take_back(arms, given_back);
         // Now, not before: who poked it has taken the waker.
-        let before = if anchor.parked_by(cx.waker()) { None } else { anchor.park(cx.waker().clone()) };
-        let _before = finally(|| call(|| drop(before)));
+        let _before =
+            Foreign(if anchor.parked_by(cx.waker()) { None } else { anchor.park(cx.waker().clone()) });
         self.go_on(arms, order, cx, true, self.foreign)
     }
 
@@ -817,7 +816,7 @@ impl Driver {
             self.branches.iter_mut().filter_map(|branch| branch.node.take()).for_each(Waiter::part);
         }
         // Foreign code that panics runs from here on only.
-        let _parker = finally(|| call(|| drop(parker)));
+        let _parker = Foreign(parker);
         if watches {
             // Whatever it was told, it takes nothing.
             if !bug!("who_watches_passes_nothing_on") {

@@ -99,8 +99,8 @@ use crate::task::error::call;
 use crate::task::finally;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, OWN, Operation, Primitive, STAMP_MASK, Tray, Waiter, Word, outcome,
-    stands, wake_one,
+    Attempt, Branch, By, Foreign, Line, NodeRef, OWN, Operation, Primitive, STAMP_MASK, Tray, Waiter, Word,
+    outcome, stands, wake_one,
 };
 
 /// The state, in the rest of the word.
@@ -453,7 +453,7 @@ impl<T> SharedRef<T> {
         let _left = (!ended).then(|| finally(|| unsafe { self.free_all(self.head().load()) }));
         // A receiver's own is let go, and not woken.
         let (told, own) = if bits & RX_GONE == 0 { (parked, None) } else { (None, parked) };
-        let _own = finally(|| call(|| drop(own)));
+        let _own = Foreign(own);
         by.wakes(told);
         // Behind the others, so before them when something panics.
         let mut by = by;
