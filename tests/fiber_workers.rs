@@ -275,6 +275,33 @@ fn an_executor_within_a_poll_is_not_refused_for_ever() {
     });
 }
 
+/// F10: what a fiber leaves does not depend on what the one has used up that ends it.
+#[test]
+fn who_ends_has_a_budget_of_its_own() {
+    in_time(|| {
+        let (tx, rx) = leno::unbounded();
+        (0..257).for_each(|value| tx.try_send(value).unwrap());
+        let last = Rc::new(Cell::new(None));
+        runtime(1).block_on(async {
+            let (receiver, left) = (rx.clone(), Rc::clone(&last));
+            let receives = Defer(move || {
+                let received = pin!(receiver.recv()).poll(&mut Context::from_waker(Waker::noop()));
+                left.set(if let Poll::Ready(Ok(value)) = received { Some(value) } else { None });
+            });
+            let cord = Cord::new();
+            drop(cord.spawn_local(async move {
+                let _receives = receives;
+                std::future::pending::<()>().await;
+            }));
+            for _ in 0..256 {
+                rx.recv().await.unwrap();
+            }
+            drop(cord);
+        });
+        assert_eq!(last.get(), Some(256));
+    });
+}
+
 /// F10: what waits was counted when it began. Many of them, polled together, do not keep their fiber awake.
 #[test]
 fn operations_that_wait_use_up_no_budget() {

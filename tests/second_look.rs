@@ -344,12 +344,12 @@ fn a_destructor_of_a_thread_may_spawn() {
     ending.join().expect("it ends");
 }
 
-/// Unparks a fiber as it is dropped.
-struct Unparks(fiber::FiberRef);
+/// Calls this as it is dropped.
+struct AtItsEnd<F: FnMut()>(F);
 
-impl Drop for Unparks {
+impl<F: FnMut()> Drop for AtItsEnd<F> {
     fn drop(&mut self) {
-        self.0.unpark();
+        (self.0)();
     }
 }
 
@@ -777,6 +777,19 @@ fn a_waker_panics_during_a_panic() {
         assert_eq!(next.must_be_ready("passed on"), Ok(2));
     }
 
+    // What sends or receives as it is dropped is through all the same.
+    for capacity in [0, 1, 64, 1000] {
+        let (tx, rx) = bounded(capacity);
+        let mut receiving = waits!(rx.recv());
+        dropped_in_a_panic("what sends", AtItsEnd(|| tx.try_send(1).expect("somebody receives")));
+        assert_eq!(receiving.must_be_ready("it was handed over"), Ok(1));
+        (0..capacity).for_each(|_| tx.try_send(2).expect("there is room"));
+        let mut sending = waits!(tx.send(3));
+        dropped_in_a_panic("what receives", AtItsEnd(|| _ = rx.try_recv().expect("a value")));
+        sending.must_be_ready("it was taken, or has room").expect("open");
+        assert_eq!(rx.len(), capacity);
+    }
+
     let (tx, mut rx) = oneshot::channel::<u8>();
     assert!(rx.poll_with(panics).is_pending());
     dropped_in_a_panic("the sender of a oneshot", tx);
@@ -839,7 +852,7 @@ fn a_waker_panics_during_a_panic() {
         let mut parks = fiber::park();
         assert!(parks.poll_with(&panicking_waker()).is_pending());
         let me = fiber::current();
-        dropped_in_a_panic("what wakes it", Unparks(me));
+        dropped_in_a_panic("what wakes it", AtItsEnd(move || me.unpark()));
     });
     let given = catch_unwind(AssertUnwindSafe(|| leno::block_on(Twice)));
     assert_eq!(given.unwrap_err().downcast_ref(), Some(&"planted: the poll"));

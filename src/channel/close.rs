@@ -85,7 +85,7 @@ impl<T> Shared<T> {
         Tray::in_passing(|tray| {
             loop {
                 match self.try_recv(tray, &mut By::plain()) {
-                    Attempt::Ready(()) if tray.is_full() => values.call(|| self.dispose(tray)),
+                    Attempt::Ready(()) if tray.is_full() => _ = values.call(|| self.dispose(tray)),
                     Attempt::Ready(()) | Attempt::Wait => break,
                     Attempt::Again if bug!("discard_does_not_wait") => break,
                     Attempt::Again => thread::pause(&mut pauses),

@@ -305,12 +305,12 @@ macro_rules! shares {
                 $name { shared, _values: PhantomData }
             }
 
-            /// How many senders there are.
+            /// How many senders there are. (The last one counts until it has closed the channel: so it may to those who wake by that.)
             pub fn sender_count(&self) -> usize {
                 self.get().count(End::Sender)
             }
 
-            /// How many receivers there are.
+            /// How many receivers there are. (The last one as for [`sender_count`](Self::sender_count).)
             pub fn receiver_count(&self) -> usize {
                 self.get().count(End::Receiver)
             }

@@ -95,6 +95,7 @@ impl<T> Shared<T> {
         }
         // All values are in safe places, should a waker panic.
         by.wake();
+        by.poke();
         unsent.tray.take().map_or(Ok(()), |value| Err(SendError(value)))
     }
 

@@ -129,6 +129,7 @@ impl<T> FromIterator<JoinHandle<T>> for JoinSet<T> {
     }
 }
 
+/// Whoever adds a fiber after a poll that was pending polls again: that one is not waited for yet.
 impl<T> Stream for JoinSet<T> {
     type Item = Result<T, JoinError>;
 

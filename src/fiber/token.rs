@@ -179,7 +179,7 @@ impl CancelToken {
         // (Who waits may panic when woken, or wait for another one of these.)
         scopes.into_iter().for_each(|waker| shielded(|| waker.wake()));
         let mut wakes = InTurn::default();
-        nodes.iter().for_each(|node| wakes.call(|| node.gate.tell_waiting()));
+        nodes.iter().for_each(|node| _ = wakes.call(|| node.gate.tell_waiting()));
         wakes.give(first)
     }
 

@@ -101,8 +101,8 @@
 //! | `Barrier` | 32 | 56 | 48 |
 //! | `OnceCell<u8>` | 32 | 48 | 32 |
 //!
-//! None allocates before somebody waits behind the first waiter, except `WaitGroup`, which is one allocation. Each waiting
-//! operation has a node of some 110 bytes, from a common pool.
+//! None allocates before somebody waits behind the first waiter, except `WaitGroup`, which is one allocation, and a `Mutex` of which
+//! a waiter was told in vain often enough to starve. Each waiting operation has a node of some 110 bytes, from a common pool.
 //!
 //! # Who holds what
 //!

@@ -104,9 +104,9 @@ use std::task::Waker;
 use std::time::Instant;
 
 use super::borrowed::Borrowed;
-use crate::prim::thread::panicking;
 use crate::prim::{self, Ordering};
 use crate::task::context;
+use crate::task::error::InTurn;
 use crate::task::place::Place;
 use crate::task::thread;
 use crate::task::trace::Sign;
@@ -324,7 +324,36 @@ impl RawMutex {
         if starving(word) > 0 && !is_vain(word) {
             self.step_anew();
         }
-        wake_all(Told { raw: self, answers: false, panics: panicking() });
+        let mut wakes = InTurn::default();
+        // (The next one only after the one before was woken, who may have taken the lock by then.)
+        while let Some((waker, answers)) = self.pop_told() {
+            // A waker that panics may not have woken anybody.
+            if wakes.call(|| waker.wake()) && answers {
+                break;
+            }
+        }
+        wakes.end();
+    }
+
+    /// Takes out the first of those who wait and can be woken, to be told; and says whether it is known to answer. `None`: nobody
+    /// waits, or somebody has taken the lock, who will tell the others.
+    fn pop_told(&self) -> Option<(Waker, bool)> {
+        loop {
+            let word = self.line.load();
+            if word.has(LOCKED) || word.is_free() {
+                return None;
+            }
+            let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
+            // SAFETY: all that waits here is an `Acquire`, which stows this.
+            let missed = unsafe { popped.peek::<usize>() };
+            match popped.notify() {
+                // Without a waker: a select that is over, or at work already, and that may or may not look.
+                Ok(None) => {}
+                Ok(Some(waker)) => return Some((waker, missed > 0 || bug!("everybody_answers"))),
+                // (At once: nothing is held.)
+                Err(left) => Left::default().add(left),
+            }
+        }
     }
 
     /// Counts one more that starves, or one less. False: there are too many for one more.
@@ -389,50 +418,6 @@ impl RawMutex {
         let word = self.line.load();
         Primitive::assert_valid(self);
         assert!(word.is_free() || !word.has(FAIR) || word.has(LOCKED), "invariant 4");
-    }
-}
-
-/// Those whom an unlock tells, one after the other: the next one only after the one before was woken, who may have taken
-/// the lock by then.
-struct Told<'a> {
-    raw: &'a RawMutex,
-    /// The last one is known to answer.
-    answers: bool,
-    /// The thread panics.
-    panics: bool,
-}
-
-impl Iterator for Told<'_> {
-    type Item = Waker;
-
-    fn next(&mut self) -> Option<Waker> {
-        if panicking() && !self.panics {
-            // The last waker has panicked, and may not have woken anybody.
-            (self.answers, self.panics) = (false, true);
-        }
-        while !self.answers {
-            let word = self.raw.line.load();
-            if word.has(LOCKED) || word.is_free() {
-                // Who has taken the lock will tell the others.
-                return None;
-            }
-            let Some(popped) = self.raw.pop(word, |word| self.raw.bump(word)) else { continue };
-            // SAFETY: all that waits here is an `Acquire`, which stows this.
-            let missed = unsafe { popped.peek::<usize>() };
-            let waker = match popped.notify() {
-                // Without a waker: a select that is over, or at work already, and that may or may not look.
-                Ok(None) => continue,
-                Ok(waker) => waker,
-                Err(left) => {
-                    // (At once: nothing is held.)
-                    Left::default().add(left);
-                    continue;
-                }
-            };
-            self.answers = missed > 0 || bug!("everybody_answers");
-            return waker;
-        }
-        None
     }
 }
 

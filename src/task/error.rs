@@ -276,13 +276,14 @@ pub(crate) fn call(foreign: impl FnOnce()) {
 pub(crate) struct InTurn(Option<Payload>);
 
 impl InTurn {
-    pub(crate) fn call(&mut self, f: impl FnOnce()) {
-        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(f)) {
-            match self.0 {
-                None => self.0 = Some(payload),
-                Some(_) => discard(payload),
-            }
+    /// Whether it has returned.
+    pub(crate) fn call(&mut self, f: impl FnOnce()) -> bool {
+        let Err(payload) = panic::catch_unwind(AssertUnwindSafe(f)) else { return true };
+        match self.0 {
+            None => self.0 = Some(payload),
+            Some(_) => discard(payload),
         }
+        false
     }
 
     /// Returns `output`, or drops it if a call panicked.

@@ -150,7 +150,7 @@ unsafe fn end_owned(task: Task) {
     let frame = unsafe { context::enter_fiber(&mut place, &task) };
     let cancel = task.vtable.cancel;
     // SAFETY: by contract.
-    unsafe { cancel(&task) };
+    budget::with(|| unsafe { cancel(&task) });
     drop(frame);
     finish(task);
 }

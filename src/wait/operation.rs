@@ -31,6 +31,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use super::anchor::{By, Kept};
+use super::batch::wake_one;
 use super::cache;
 use super::node::{NodeRef, State, Waiter};
 use super::parcel::Tray;
@@ -700,7 +701,7 @@ impl<B: Branch> Operation<B> {
             kept.add(by.take_kept());
         }
         if let Some(waker) = by.take_only() {
-            self.holding(tray, || waker.wake());
+            self.holding(tray, || wake_one(waker));
         } else if by.has_wakes() || by.keeps() {
             self.wake_holding(&mut by, tray);
         }
@@ -713,7 +714,7 @@ impl<B: Branch> Operation<B> {
     fn end_with(&mut self, waker: Option<Waker>, tray: &mut Tray<B::Goods>) {
         self.at = OVER;
         if let Some(waker) = waker {
-            self.holding(tray, || waker.wake());
+            self.holding(tray, || wake_one(waker));
         }
     }
 

@@ -584,21 +584,27 @@ fn wake_may_reenter_and_panic() {
             drop(waiting.must_be_ready("C13: unlocked all the same"));
             assert!(mutex.try_lock().is_some(), "C13: usable");
         }
-        // One that has answered, and was trusted for it, panics instead: the next one is told.
-        let mutex = Mutex::new(());
-        let guard = mutex.try_lock().expect("free");
-        let (mut first, mut second) = (mutex.lock(), mutex.lock());
-        first.must_wait("held");
-        second.must_wait("held");
-        drop(guard);
-        let guard = mutex.try_lock().expect("free");
-        let panicking = hooked_waker(|event| assert_ne!(event, Event::Wake, "planted: wake panics"));
-        assert!(first.poll_with(&panicking).is_pending(), "held");
-        let woken = second.must_wait("held");
-        assert!(catch_unwind(AssertUnwindSafe(|| drop(guard))).is_err());
-        assert!(woken.was_woken(), "C13: nobody else's wake-up is lost");
-        drop(second.must_be_ready("C13: unlocked"));
-        drop(first.must_be_ready("C13: unlocked"));
+        // Those that have answered, and were trusted for it, panic instead: the next one is told; also during another panic.
+        for (panicking, unwinds) in [(1, false), (2, false), (1, true), (2, true)] {
+            let mutex = Mutex::new(());
+            let guard = mutex.try_lock().expect("free");
+            let mut waiting: Vec<_> = (0..=panicking).map(|_| mutex.lock()).collect();
+            waiting.iter_mut().for_each(|lock| _ = lock.must_wait("held"));
+            drop(guard);
+            let guard = mutex.try_lock().expect("free");
+            let mut last = waiting.pop().expect("one more");
+            let panics = hooked_waker(|event| assert_ne!(event, Event::Wake, "planted: wake panics"));
+            waiting.iter_mut().for_each(|lock| assert!(lock.poll_with(&panics).is_pending(), "held"));
+            let woken = last.must_wait("held");
+            let unlocked = catch_unwind(AssertUnwindSafe(move || {
+                let _guard = guard;
+                assert!(!unwinds, "planted: while the lock is held");
+            }));
+            assert!(unlocked.is_err());
+            assert!(woken.was_woken(), "C13: nobody else's wake-up is lost: {panicking}, {unwinds}");
+            drop(last.must_be_ready("C13: unlocked"));
+            waiting.iter_mut().for_each(|lock| drop(lock.must_be_ready("C13: unlocked")));
+        }
     });
 }
 
