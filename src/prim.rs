@@ -25,7 +25,7 @@
 //! | `OnceBox` | a box that is made when it is first needed |
 //! | `null_table` | an array of null pointers, constant except in models |
 //! | `name`, `named`, `keep` | in models: numbers for addresses, as the pool of nodes gives them in real builds; memory that stays readable |
-//! | `Rank` | which of two comes first: by age; in models by youth where a scenario asks for it |
+//! | `Rank` | which of two comes first: by age, on one thread; in models by youth where a scenario asks for it |
 //! | `WakerSlot` | a place for one waker, whose owner may compare it while somebody else takes it |
 //! | `MODEL` | whether this is a model |
 //! | `bug!` | whether a planted bug is switched on, in leno's own models; needs no import |

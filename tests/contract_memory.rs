@@ -321,3 +321,22 @@ fn the_steady_state_allocates_nothing() {
         assert!(change.calls < 100, "{kind:?}: {} allocations in 10000 hand-overs", change.calls);
     }
 }
+
+/// Whoever waits alone allocates nothing, also as it moves to another task.
+#[test]
+fn one_that_waits_alone_and_moves_allocates_nothing() {
+    for kind in KINDS {
+        let wakers = [CountingWaker::new(), CountingWaker::new()];
+        // (The thread has nodes then.)
+        let (_tx, rx) = kind.open::<u8>();
+        let warm = [rx.recv(), rx.recv(), rx.recv()].map(|mut one| one.poll_once(&wakers[0]).is_pending());
+        assert_eq!(warm, [true; 3]);
+        let (tx, rx) = kind.open::<u8>();
+        let mut receiving = rx.recv();
+        let (polls, change) =
+            Counting::measure(|| [0, 1, 0, 1].map(|waker| receiving.poll_once(&wakers[waker]).is_pending()));
+        assert_eq!((polls, change.calls), ([true; 4], 0), "{kind:?}");
+        tx.try_send(1).expect("it waits");
+        assert!(wakers[1].was_woken() && !wakers[0].was_woken(), "C12: the last one counts");
+    }
+}

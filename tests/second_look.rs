@@ -837,6 +837,15 @@ fn a_waker_panics_during_a_panic() {
     assert!(panic.is_err(), "the first one's");
     bomb.store(false, Relaxed);
 
+    // And beside what a closure owns that is still in its queue.
+    for _ in 0..20 {
+        let owns = AtItsEnd(|| panic!("planted: what the closure owns"));
+        let queued = waits!(fiber::unblock(move || drop(owns)));
+        bomb.store(true, Relaxed);
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(queued)));
+        bomb.store(false, Relaxed);
+    }
+
     // The same of a select that keeps another one now, and in which a future panics.
     let look = poll_fn(|_| {
         assert!(!bomb.load(Relaxed), "planted: a foreign future panics");

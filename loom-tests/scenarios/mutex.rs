@@ -3,8 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::task::{Wake, Waker};
+use std::task::{Poll, Wake, Waker};
 
+use leno::rendezvous;
+use leno::select::{Selected2, select_biased};
 use leno::sync::{LockArc, Mutex, MutexGuard, OwnedMutexGuard};
 
 use super::harness::thread;
@@ -177,6 +179,26 @@ pub(crate) fn told_against_dropped() {
     dropping.join().unwrap();
     assert!(woken.count() > 0, "the lock is free, and nobody else was told");
     assert!(settle(&mut behind).is_ready());
+}
+
+/// The same of one that another branch of a select has won over, and that is its owner's still.
+pub(crate) fn told_against_standing_down() {
+    let mutex = Arc::new(Mutex::new(0));
+    let (guard, mut answering) = with_one_that_answers(&mutex);
+    let mut behind = mutex.lock();
+    let woken = Woken::new();
+    assert!(poll_with(&mut behind, &woken).is_pending());
+    let (tx, rx) = rendezvous::<usize>();
+    let mut receiving = rx.recv();
+    assert!(poll(&mut receiving).is_pending());
+    tx.try_send(1).unwrap();
+    let unlocking = thread::spawn(move || drop(guard));
+    let outcome = poll(&mut select_biased((&mut receiving, &mut answering)));
+    assert!(matches!(outcome, Poll::Ready(Selected2::First(Ok(1)))));
+    unlocking.join().unwrap();
+    assert!(woken.count() > 0, "the lock is free, and nobody else was told");
+    assert!(settle(&mut behind).is_ready());
+    drop(answering);
 }
 
 /// An unlock tells two threads, each of which locks.

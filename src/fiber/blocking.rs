@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 
 use crate::fiber::runtime::check_name;
 use crate::prim::{self, Condvar, Mutex, thread};
-use crate::task::error::{Payload, call, discard, shielded};
+use crate::task::error::{InTurn, Payload, discard, shielded};
 use crate::task::home::{Busy, HomeRef};
 use crate::task::place::Place;
 use crate::task::watch::{self, Object};
@@ -258,7 +258,15 @@ impl<R> Unblock<R> {
         if is_queued {
             POOL.gives_up();
         }
-        call(|| drop(state));
+        // (Apart, as each of them may panic.)
+        let mut drops = InTurn::default();
+        if let State::Queued(closure, waker) = state {
+            drops.call(|| drop(closure));
+            drops.call(|| drop(waker));
+        } else {
+            drops.call(|| drop(state));
+        }
+        drops.end();
     }
 
     /// Polls for the result; `launch` finds a thread for the job, once.

@@ -82,7 +82,7 @@ impl<T> JoinSet<T> {
         JoinNext { set: self }
     }
 
-    /// As [`join_next`](Self::join_next), if that need not wait. `None`: none of them has ended; and a waker that the set was polled
+    /// As [`join_next`](Self::join_next), if that need not wait. `None`: none of them has ended. A waker that the set was polled
     /// with before, as a stream, is not woken any more.
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         let cx = &mut Context::from_waker(Waker::noop());

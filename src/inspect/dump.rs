@@ -199,6 +199,8 @@ fn look(task: &Task) -> Option<(Activity, Option<Seen>)> {
     let watch = task.watch().filter(|watch| watch.is_inspected());
     let mut looks = 0;
     loop {
+        // (First: a poll that begins after this is noticed, and one that began before shows in the activity.)
+        let polls = watch.map(Watch::polls);
         let before = task.activity();
         let seen = watch.map(Watch::seen);
         let after = task.activity();
@@ -206,7 +208,7 @@ fn look(task: &Task) -> Option<(Activity, Option<Seen>)> {
         if before == Activity::Complete || after == Activity::Complete {
             return None;
         }
-        if before == after && watch.map(Watch::polls) == seen.as_ref().map(|seen| seen.polls) {
+        if before == after && watch.map(Watch::polls) == polls {
             return Some((before, seen));
         }
         if looks == LOOKS {

@@ -82,7 +82,7 @@ pub(crate) fn pin() -> Guard {
     HANDLE.try_with(crossbeam_epoch::LocalHandle::pin).unwrap_or_else(|_| COLLECTOR.register().pin())
 }
 
-/// Drops the value once every guard that exists now is gone. (By pointer: who has found it may read it still.)
+/// Drops the value at some time after every guard that exists now is gone. (By pointer: who has found it may read it still.)
 ///
 /// # Safety
 /// The value came from a box, and nobody can find it any more.

@@ -406,10 +406,14 @@ impl<O: Operated> Arm for Claimed<O> {
     #[cold]
     fn stand_down(&mut self) {
         let operation = self.future.operation();
-        operation.stand_down();
-        if operation.is_fresh() {
-            operation.branch_mut().lost();
-        }
+        // (Both, also if the drop of a waker panics.)
+        for_all([false, true].into_iter(), |is_down| {
+            if !is_down {
+                operation.stand_down();
+            } else if operation.is_fresh() {
+                operation.branch_mut().lost();
+            }
+        });
     }
 
     #[inline(always)]

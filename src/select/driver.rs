@@ -273,7 +273,7 @@ impl Driver {
         glance: Option<Glance>,
         cx: &mut Context<'_>,
     ) -> Poll<usize> {
-        self.poll_after(glance, arms, biased, cx)
+        watch::first_of(|| self.poll_after(glance, arms, biased, cx))
     }
 
     /// Whether it may go on: it takes one operation from the budget as it starts, or is refused once.
@@ -287,7 +287,7 @@ impl Driver {
         if !self.may_go_on(cx) {
             return Poll::Pending;
         }
-        self.poll_after(None, arms, biased, cx)
+        watch::first_of(|| self.poll_after(None, arms, biased, cx))
     }
 
     /// The same for one that may go on, and has begun by this glance, if it has not begun before.
@@ -364,8 +364,8 @@ impl Driver {
         self.adopted = None;
     }
 
-    /// Ends the waits that the operations began as futures of their own; the winner, if one of them has completed. `are_fresh`: a
-    /// glance has found that there are none.
+    /// Ends the waits that the operations began as futures of their own; the winner, if one of them has completed: behind it, what else
+    /// has happened stays. `are_fresh`: a glance has found that there are none.
     #[inline]
     fn start(&mut self, arms: &mut impl Arms, order: Order, are_fresh: bool) -> Option<usize> {
         self.started = true;
@@ -384,7 +384,7 @@ impl Driver {
                 });
             }
         }
-        // (Not if the drop of a waker has panicked: the rest are borrowed by the next poll.)
+        // (Not if the drop of a waker has panicked: if nothing has won, the rest are borrowed by the next poll.)
         self.borrowed = true;
         winner
     }

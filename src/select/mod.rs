@@ -83,7 +83,7 @@
 //! claimed during a poll that has something to check: one with any other future among its branches, or with a new waker. A
 //! peer that comes just then serves the next waiter, or acts as if nobody waited; the select re-checks that branch and
 //! re-queues at the back of that line. A repeated select (as in a loop) starts at the back, too, and so does an operation that has
-//! waited by itself and is then passed by `&mut`. (Where a select waits to send into a full buffered channel, a new sender can get
+//! waited by itself before. (Where a select waits to send into a full buffered channel, a new sender can get
 //! in between just as a receiver makes room.)
 //!
 //! # Cancelling

@@ -85,8 +85,7 @@ const CLOSED: u64 = OWN[0];
 pub(super) const UPGRADING: u64 = OWN[1];
 
 /// As many can be free at once.
-pub(super) const MOST: u64 =
-    if usize::BITS < 64 { (usize::MAX >> 3) as u64 } else { (1 << (REST_BITS - 2)) - 1 };
+pub(super) const MOST: u64 = (1 << (REST_BITS - 2)) - 1;
 
 /// Of the pot.
 const PERMITS: u64 = (1 << REST_BITS) - 1;

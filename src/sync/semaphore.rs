@@ -55,7 +55,7 @@ const TOO_MANY: &str = "a semaphore has at most `leno::sync::Semaphore::MAX_PERM
 
 impl Semaphore {
     /// The most permits that can be free at the same time: 17,179,869,183, or 2^29 − 1 on 32-bit platforms.
-    pub const MAX_PERMITS: usize = MOST as usize;
+    pub const MAX_PERMITS: usize = if usize::BITS < 64 { usize::MAX >> 3 } else { MOST as usize };
 
     prim::const_fn! {
         /// A semaphore with `permits` permits.

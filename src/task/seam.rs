@@ -72,7 +72,7 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// The time by the executor's clock.
     fn now(&self) -> Instant;
 
-    /// The time by that clock since the executor was made.
+    /// The time by that clock since the executor was made; zero where nobody asks: of real time.
     fn elapsed(&self) -> Duration {
         Duration::ZERO
     }

@@ -9,8 +9,10 @@
 //! ```
 //!
 //! 1. The owner of the fiber writes, from within a poll; anybody reads. Each figure is read for itself: the reader looks at
-//!    the number of polls before and after, and reads again if it has changed (`inspect`).
-//! 2. `waits` holds what was left pending by the poll that is under way, or by the last one. A *part* of a fiber is polled only
+//!    the number of polls before and after, and reads again if it has changed (`inspect`: also before it looks whether the fiber is
+//!    idle, or a poll could begin in between).
+//! 2. `waits` holds what was left pending by the poll that is under way, or by the last one, without what was given up in it: what has
+//!    lost against something else, or came to its deadline ([`first_of`]). A *part* of a fiber is polled only
 //!    when it was woken (the members of `join_all` and its like): what was noted within it stays until it is polled again, or
 //!    ends ([`part`], [`end_part`]). With foreign combinators that do the same, it is only what the parts polled last wait for. (A
 //!    set of parts that moves to another fiber leaves its notes behind.)
@@ -18,8 +20,10 @@
 //!    gives one back takes it out, on any thread.
 //! 4. No foreign code runs under the lock.
 //!
-//! ORDERING: all figures are Relaxed: nothing follows from them.
+//! ORDERING: Release and Acquire for the number of polls: whoever sees that one has begun, sees that the fiber is not idle, or has that
+//! poll behind it. All other figures are Relaxed: nothing follows from them.
 
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use crate::prim::{self, AtomicU64, Mutex, OnceLock, Ordering, UnsafeCell};
@@ -129,8 +133,9 @@ pub(crate) struct Watch {
 
 #[derive(Debug, Default)]
 pub(crate) struct Noted {
-    /// With the part in which it was noted.
-    waits: Vec<(usize, Wait)>,
+    waits: Vec<Note>,
+    /// The number of the next one, ever.
+    next_note: u64,
     /// The part that is being polled.
     part: usize,
     holds: Vec<Hold>,
@@ -139,10 +144,18 @@ pub(crate) struct Noted {
     next_hold: u64,
 }
 
+/// A wait, with the part in which it was noted.
+#[derive(Debug)]
+struct Note {
+    number: u64,
+    part: usize,
+    wait: Wait,
+}
+
 impl Noted {
     /// What is left pending, so much of it at most.
     pub(crate) fn waits(&self, most: usize) -> Vec<Wait> {
-        self.waits.iter().take(most).map(|(_, wait)| wait.clone()).collect()
+        self.waits.iter().take(most).map(|note| note.wait.clone()).collect()
     }
 }
 
@@ -186,11 +199,11 @@ impl Watch {
     }
 
     fn note(&self, wait: Wait) {
-        let mut noted = self.noted.lock();
-        let wait = (noted.part, wait);
-        let waits = &mut noted.waits;
-        if waits.len() < MOST_WAITS && !waits.iter().rev().take(REPEATED).any(|last| *last == wait) {
-            waits.push(wait);
+        let Noted { waits, next_note, part, .. } = &mut *self.noted.lock();
+        let is_this = |last: &Note| last.part == *part && last.wait == wait;
+        if waits.len() < MOST_WAITS && !waits.iter().rev().take(REPEATED).any(is_this) {
+            waits.push(Note { number: *next_note, part: *part, wait });
+            *next_note += 1;
         }
     }
 
@@ -201,7 +214,13 @@ impl Watch {
     }
 
     fn end_part(&self, part: usize) {
-        self.noted.lock().waits.retain(|(of, _)| *of != part);
+        self.noted.lock().waits.retain(|note| note.part != part);
+    }
+
+    /// Forgets what was noted in this part from that number on.
+    fn forget_since(&self, number: u64) {
+        let Noted { waits, part, .. } = &mut *self.noted.lock();
+        waits.retain(|note| note.part != *part || note.number < number);
     }
 
     /// What there is to be seen.
@@ -223,7 +242,7 @@ impl Watch {
 
     /// How many polls have begun.
     pub(crate) fn polls(&self) -> u64 {
-        self.polls.load(Ordering::Relaxed)
+        self.polls.load(Ordering::Acquire)
     }
 }
 
@@ -250,7 +269,7 @@ impl Watch {
         if self.is_inspected() {
             self.end_part(WHOLE);
         }
-        self.polls.store(self.polls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.polls.store(self.polls.load(Ordering::Relaxed) + 1, Ordering::Release);
         self.since.store(nanos(time()) << 1 | POLLED, Ordering::Relaxed);
     }
 
@@ -281,6 +300,29 @@ pub(crate) fn part<R>(part: usize, poll: impl FnOnce() -> R) -> R {
 #[inline]
 pub(crate) fn end_part(part: usize) {
     with_watch(|watch| watch.end_part(part));
+}
+
+/// Polls something that waits for several things, and is through with the first of them: the others are not waited for any more then.
+#[inline]
+pub(crate) fn first_of<R>(poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
+    let mark = mark();
+    let polled = poll();
+    if polled.is_ready() {
+        forget_since(mark);
+    }
+    polled
+}
+
+/// The number of the next wait of the fiber that runs here.
+#[inline]
+pub(crate) fn mark() -> u64 {
+    with_watch(|watch| watch.noted.lock().next_note).unwrap_or(0)
+}
+
+/// What was noted since then is not waited for any more.
+#[inline]
+pub(crate) fn forget_since(mark: u64) {
+    with_watch(|watch| watch.forget_since(mark));
 }
 
 /// Calls `f` if the fiber that runs here is inspected.

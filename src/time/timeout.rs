@@ -9,6 +9,7 @@ use crate::task::budget;
 use crate::task::error::Elapsed;
 use crate::task::shows;
 use crate::task::thread;
+use crate::task::watch;
 use crate::time::{Sleep, now, sleep, sleep_until};
 
 /// Limits `future` to `limit`, counted from this call.
@@ -83,6 +84,12 @@ impl<F: Future> Future for Timeout<F> {
     type Output = Result<F::Output, Elapsed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        watch::first_of(|| self.poll_both(cx))
+    }
+}
+
+impl<F: Future> Timeout<F> {
+    fn poll_both(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<F::Output, Elapsed>> {
         // SAFETY: `future` is pinned with `self`: it is not moved, there is no `Drop` for `Timeout`, and it is
         // `Unpin` only if `F` is.
         let this = unsafe { self.get_unchecked_mut() };

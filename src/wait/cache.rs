@@ -233,9 +233,11 @@ pub(super) fn is_over(number: usize) -> bool {
     prim::MODEL && unsafe { &(*prim::named::<Alone>(number >> 1)).node }.life.is_over()
 }
 
-/// Leaves a node whose owner is gone to the peer that has it.
+/// Leaves a node whose owner is gone to the peer that has it. (Those that came before, with wakers perhaps, do not stay until somebody
+/// needs nodes.)
 #[cold]
 pub(super) fn leave_in_limbo(node: NodeRef) {
+    sweep();
     LIMBO.lock().push(node);
 }
 
@@ -292,7 +294,7 @@ fn create(kind: Kind) -> NonNull<Node> {
     }
     let mut node = None;
     pool(kind).take(1, |one| node = Some(one));
-    node.expect("the pool gives as many as it is asked for")
+    node.expect("the pool gives one, or panics")
 }
 
 /// # Safety

@@ -615,6 +615,13 @@ pub(crate) trait Primitive {
         loop {
             // The word first: if it is still this one in the end, and has been all the while, nobody was brought up since.
             let word = self.line().load();
+            if word.first() == number {
+                // (That the word comes again does no harm: then the node stands there again, which only its owner brings about.)
+                if bug!("touch_changes_nothing") || self.cas(word, self.bump(word)) {
+                    return true;
+                }
+                continue;
+            }
             let _scan = if bug!("touch_lets_the_word_come_again") { None } else { self.scan(word) };
             if self.half() != 0 && self.line().reload() != word {
                 continue;
@@ -624,7 +631,7 @@ pub(crate) trait Primitive {
                 At::Few => self.cell(number, stay).is_some_and(|cell| !cell.is_settled()),
                 at => at == At::Many,
             };
-            if !stands && word.first() != number {
+            if !stands {
                 if self.line().load() == word {
                     return false;
                 }

@@ -7,7 +7,7 @@
 //! | state | set by | means |
 //! |---|---|---|
 //! | `OPEN` | the owner, before it enters | nothing has happened, or whoever has popped it is not through yet |
-//! | `DONE` | the peer | it happened; what was handed over is in the payload |
+//! | `DONE` | the peer | it happened, and what was handed over is in the payload; or the owner had left |
 //! | `REDIRECT` | whoever gives a node back | as `DONE`, but what was handed over is (or will be) in the node that the payload names |
 //! | `LOOK` | who closes, or unlocks | nothing happened; the node is the owner's again, who is to look for itself |
 //! | `GONE` | the owner, unless it is given a value | the owner has left while a peer had the node |
@@ -23,7 +23,7 @@
 //! 3. The *parker* and the payload belong to whoever has the node. The owner may compare the parker with another waker at any time,
 //!    and put that one *beside* it ([`Waiter::park_beside`]), in a node that holds nothing else: then that one counts.
 //! 4. A node is freed by its owner; by whoever it was given back to; by the second of the two that part with it; if it
-//!    is a lock's, by the peer that finds it GONE; or, where the owner leaves it in limbo (a send, a wait for a close or a change),
+//!    waits to be granted or told something, by the peer that finds it GONE; or, where the owner leaves it in limbo (a send, a wait for a close or a change),
 //!    by anybody after the peer is through with it.
 
 use std::mem::MaybeUninit;

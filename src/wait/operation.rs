@@ -171,7 +171,7 @@ pub(crate) trait Branch {
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output;
 
     /// Leaves a node in a peer's hands, or what that peer has handed over; true: the node came back, and nothing happened.
-    /// As here for sends, whose peer need not ask, and for those told to look; what is given something overrides this.
+    /// As here for sends, whose receiver need not ask, and for those told to look; what is given something overrides this.
     fn abandon(&mut self, node: Waiter) -> bool {
         let state = node.as_ref().leave();
         match state {
@@ -645,18 +645,22 @@ impl<B: Branch> Operation<B> {
         matches!(self.attempt_once(tray), Attempt::Ready(()))
     }
 
-    /// One look of a thread that is about to wait, on the shortest way. This fails at, for one, places that receivers have left and
+    /// One look of a thread that is about to wait. The shortest way fails at, for one, places that receivers have left and
     /// nobody has collected: so where each side has a word of its own, and something is there, it tries all ways. (In one word
     /// of both sides that is in the peers' way: in small rings a value took up to 1.7 times as long.)
     pub(crate) fn glance(&mut self, tray: &mut Tray<B::Goods>) -> bool {
         let is_worth_more = |prospects: Prospects| prospects.supply > 0 && prospects.is_apart();
-        self.quick(tray) || (is_worth_more(self.branch.prospects()) && self.try_once(tray))
+        self.quick(tray)
+            || is_worth_more(self.branch.prospects())
+                && matches!(self.attempt_all_ways(tray), Attempt::Ready(()))
     }
 
     fn attempt_once(&mut self, tray: &mut Tray<B::Goods>) -> Attempt<()> {
-        if self.quick(tray) {
-            return Attempt::Ready(());
-        }
+        if self.quick(tray) { Attempt::Ready(()) } else { self.attempt_all_ways(tray) }
+    }
+
+    /// The same for one that has tried the shortest way.
+    fn attempt_all_ways(&mut self, tray: &mut Tray<B::Goods>) -> Attempt<()> {
         let mut kept = Kept::default();
         let attempt = self.meet_or_attempt(tray, &mut kept);
         self.holding(tray, || drop(kept));
@@ -853,10 +857,20 @@ impl<B: Branch> Operation<B> {
         leaves
     }
 
-    /// Leaves its line, if it stands there: another one has won. What has happened stays for whoever awaits it.
+    /// Leaves its line, if it stands there: another one has won. What has happened stays for whoever awaits it. (Whether that is so,
+    /// or it was only told to look, its peer may be about to say: that is waited for.)
     pub(crate) fn stand_down(&mut self) {
-        if self.waits() && !self.leaves() && matches!(self.progress(None), Attempt::Wait) {
-            self.branch.pass_on();
+        if !self.waits() || self.leaves() {
+            return;
+        }
+        let mut pauses = 0;
+        loop {
+            let is_open = self.is_open() && !bug!("stands_down_at_once");
+            match self.progress(None) {
+                Attempt::Wait => return self.branch.pass_on(),
+                _ if is_open => thread::pause(&mut pauses),
+                _ => return,
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! generation says in which of its lives the node is.
 //!
 //! Nodes are given out from the lowest chunk that has one, so that the higher ones become empty. An empty chunk leaves
-//! the table (one is kept as a spare); its memory is freed once all guards of that moment are gone. The
+//! the table (one is kept as a spare); its memory may be freed once all guards of that moment are gone. The
 //! generations go on in the chunk that takes its numbers later, so that a name of the old one fits nobody. The
 //! [places](super::place) of a chunk's nodes stay: the next chunk of that number has the same.
 //!

@@ -17,6 +17,7 @@ models! { mutex:
     fair_unlock_against_joining_few
     told_and_dropped
     told_against_dropped
+    told_against_standing_down
     two_told - 1
     stale_in_front
     unlock_fair_against_drop

@@ -21,6 +21,7 @@ use crate::prim::{self, thread};
 use crate::task::budget;
 use crate::task::context;
 use crate::task::error::Elapsed;
+use crate::task::{finally, watch};
 
 pub(crate) use gate::{Gate, Keeper};
 pub(crate) use losses::{back_off, back_off_briefly, give_way, linger, lost};
@@ -54,6 +55,8 @@ fn drive<F: Future + ?Sized>(
     progress: impl Fn(&F) -> u32,
 ) -> Option<F::Output> {
     let _aside = context::stand_aside();
+    let mark = watch::mark();
+    let _over = finally(|| watch::forget_since(mark));
     let parker = parker::current();
     let waker = parker.waker();
     let mut cx = Context::from_waker(&waker);
@@ -67,8 +70,8 @@ fn drive<F: Future + ?Sized>(
         if bug!("block_on_looks_late") {
             seen = parker.seen();
         }
+        // (What woke it may have been in time, or be ready without having woken it yet: one last look.)
         if let Some(now) = parker.woken(seen) {
-            // What woke it may have been in time: one last look.
             if std::mem::replace(&mut late, is_late(deadline)) {
                 return None;
             }
@@ -80,7 +83,11 @@ fn drive<F: Future + ?Sized>(
             pauses = 0;
             let woken = || parker.woken(seen);
             let sleep = |until| parker.sleep(seen, until);
-            seen = wait_aside(parker.parker, deadline, woken, || progress(&future), sleep)?;
+            match wait_aside(parker.parker, deadline, woken, || progress(&future), sleep) {
+                Some(now) => seen = now,
+                None if std::mem::replace(&mut late, true) => return None,
+                None => {}
+            }
         }
     }
 }

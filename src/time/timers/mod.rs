@@ -178,7 +178,7 @@ impl Timers {
         let mut inner = store.inner.lock();
         if inner.closed && !bug!("timers_set_after_close") {
             drop(inner);
-            drop(waker);
+            call(|| drop(waker));
             return None;
         }
         let Key { entry, number } = inner.wheel.set(at, waker);
