@@ -713,6 +713,10 @@ mod joining {
         let message = panic_of(|| cord().block_on(join_all([both()])).len());
         assert_eq!(message, "in the future's drop");
         let message = panic_of(|| {
+            cord().block_on(async { drop(fiber::CancelToken::new().run_until_cancelled(both()).await) });
+        });
+        assert_eq!(message, "in the future's drop");
+        let message = panic_of(|| {
             let fails = Cell::new(true);
             let both = [(); 2].map(|()| async {
                 if fails.replace(false) {
@@ -725,6 +729,60 @@ mod joining {
             cord().block_on(try_join_all(both)).is_err()
         });
         assert_eq!(message, "in the other's drop");
+        // Several outputs, that an error or a drop leaves.
+        let outputs = |last: bool| {
+            (0..4).map(move |n| async move {
+                if n == 3 && last {
+                    yield_now().await;
+                    return Err(());
+                } else if n == 3 {
+                    pending::<()>().await;
+                }
+                Ok(fiber_support::Defer(|| panic!("in an output's drop")))
+            })
+        };
+        let message = panic_of(|| cord().block_on(try_join_all(outputs(true))).is_err());
+        assert_eq!(message, "in an output's drop");
+        let message = panic_of(|| {
+            let mut all = Box::pin(try_join_all(outputs(false)));
+            assert!(all.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        });
+        assert_eq!(message, "in an output's drop");
+    }
+
+    /// C29: what a scope leaves, that gives something else.
+    #[test]
+    fn whose_drops_all_panic_in_a_scope() {
+        let bomb = |message: &'static str| fiber_support::Defer(move || panic!("{message}"));
+        let message = panic_of(|| {
+            let ended = cord().block_on(fiber::scope(async |s: &fiber::Scope| {
+                let payload = bomb("in the payload's drop");
+                drop(s.spawn_local(async { std::panic::panic_any(payload) }));
+                bomb("in the value's drop")
+            }));
+            drop(ended);
+        });
+        assert_eq!(message, "in the value's drop");
+        for panics in [false, true] {
+            let message = panic_of(|| {
+                let ended = cord().block_on(fiber::try_scope(async |s: &fiber::TryScope<_>| {
+                    drop(s.spawn_local(async move {
+                        yield_now().await;
+                        Err::<(), _>(bomb("in the error's drop"))
+                    }));
+                    if panics {
+                        drop(s.spawn_local::<_, ()>(fiber::shield(async {
+                            yield_now().await;
+                            yield_now().await;
+                            panic!("planted")
+                        })));
+                    }
+                    Ok(bomb("in the value's drop"))
+                }));
+                drop(ended);
+            });
+            assert_eq!(message, if panics { "in the error's drop" } else { "in the value's drop" });
+        }
     }
 
     /// C29

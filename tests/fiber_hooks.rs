@@ -2,7 +2,7 @@
 
 mod fiber_support;
 
-use fiber_support::{Drops, SeqCst, in_time, until};
+use fiber_support::{Defer, Drops, SeqCst, in_time, until};
 use leno::fiber::{self, Builder, Cord, FiberId, Runtime};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -208,4 +208,20 @@ fn what_has_not_begun_does_not_end() {
     drop(runtime);
     assert!(handle.spawn(async {}).wait().unwrap_err().is_cancelled());
     assert_eq!(*log.lock().unwrap(), [("stop", main)]);
+}
+
+/// C29
+#[test]
+fn hooks_whose_drops_panic() {
+    let owns = |message: &'static str| {
+        let bomb = Defer(move || panic!("{message}"));
+        move |_: &fiber::FiberRef| _ = &bomb
+    };
+    let builder = move || Runtime::builder().workers(1).on_spawn(owns("first")).on_stop(owns("second"));
+    in_time(move || {
+        let runtime = builder().build().unwrap();
+        assert_eq!(runtime.block_on(async { leno::spawn(async { 5 }).await.unwrap() }), 5);
+        drop(runtime);
+        drop(builder());
+    });
 }

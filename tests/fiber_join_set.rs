@@ -10,7 +10,7 @@ use leno::{rendezvous, sleep, spawn, yield_now};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::future::{Future, pending};
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Waker};
@@ -47,6 +47,36 @@ fn outcomes_come_as_fibers_end_also_of_those_that_come_later() {
         assert_eq!(rest, [1, 4, 5]);
         set.spawn(after(1));
         assert_eq!(set.join_next().await.unwrap().unwrap(), 1, "it goes on after its end");
+    });
+}
+
+/// F6: awaiting oneself is an error, and costs nobody anything; nor does a handle that has given its outcome.
+#[test]
+fn misuse_does_not_cancel() {
+    cord().block_on(async {
+        let (tx, rx) = rendezvous::<JoinHandle<()>>();
+        let went_on = Rc::new(Cell::new(false));
+        let goes_on = Rc::clone(&went_on);
+        let fiber = spawn_local(async move {
+            let mut set = JoinSet::new();
+            set.push(rx.recv().await.expect("its own handle"));
+            let joined = set.join_next().await.expect("one is in the set");
+            assert!(joined.is_err_and(|error| error.is_self_join()));
+            yield_now().await;
+            goes_on.set(true);
+        });
+        let seen = fiber.fiber();
+        tx.send(fiber).await.unwrap();
+        while !seen.is_finished() {
+            yield_now().await;
+        }
+        assert!(went_on.get());
+        let mut joined = spawn(after(0));
+        (&mut joined).await.unwrap();
+        let mut set = JoinSet::new();
+        set.spawn(after(1));
+        catch_unwind(AssertUnwindSafe(|| set.push(joined))).unwrap_err();
+        assert_eq!(set.join_next().await.unwrap().unwrap(), 1, "the others are there still");
     });
 }
 

@@ -107,6 +107,8 @@ impl Pool {
                 let job = inner.jobs.pop_back();
                 drop(inner);
                 if let Some(job) = job {
+                    let mut place = context::Frame::nobody();
+                    let (_nowhere, _aside) = (context::enter_nowhere(&mut place), context::stand_aside());
                     job.run();
                 }
             }

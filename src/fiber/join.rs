@@ -34,7 +34,7 @@ use crate::time::{Timeout, timeout};
 ///
 /// # Panics
 ///
-/// When it is polled again after it was ready.
+/// When it is polled again after it was ready. (Not after the error of a fiber that has awaited itself.)
 pub struct JoinHandle<T> {
     task: Task,
     taken: bool,
@@ -134,6 +134,8 @@ impl<T> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(!self.taken, "a `JoinHandle` was polled after it had returned the fiber's outcome");
         if context::with_task(|current| current.is(&self.task)) == Some(true) {
+            // (It goes on, also if the handle would have cancelled it.)
+            self.cancel_on_drop = false;
             return Poll::Ready(Err(JoinError::self_join(self.task.id)));
         }
         // (One that need not wait counts, as an operation does.)

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
+use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;
 
 use crate::fiber::combine::Members;
@@ -58,7 +59,16 @@ impl<T> JoinSet<T> {
     }
 
     /// Adds a fiber, however it was started; from now on dropping the set cancels it.
+    ///
+    /// # Panics
+    ///
+    /// If the handle has given the fiber's outcome already.
+    #[track_caller]
     pub fn push(&mut self, handle: JoinHandle<T>) -> FiberRef {
+        assert!(
+            !handle.is_terminated(),
+            "a `JoinHandle` was pushed after it had returned the fiber's outcome"
+        );
         let fiber = handle.fiber();
         self.handles.push(0, handle.cancel_on_drop());
         fiber
@@ -82,7 +92,7 @@ impl<T> JoinSet<T> {
         JoinNext { set: self }
     }
 
-    /// As [`join_next`](Self::join_next), if that need not wait. `None`: none of them has ended. A waker that the set was polled
+    /// As [`join_next`](Self::join_next), if that need not wait. `None`: none of them has ended, or let that be known yet. A waker that the set was polled
     /// with before, as a stream, is not woken any more.
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         let cx = &mut Context::from_waker(Waker::noop());

@@ -23,7 +23,7 @@ use crate::fiber::token::CancelToken;
 use crate::prim::{Arc, Mutex};
 use crate::task::budget;
 use crate::task::cell::report;
-use crate::task::error::{JoinError, shielded};
+use crate::task::error::{InTurn, JoinError, shielded};
 use crate::task::group::{Failure, Group};
 use crate::task::header::Task;
 use crate::task::{context, finally, shows};
@@ -155,12 +155,12 @@ impl Scope {
             }
         })
         .await;
-        let dropped = self.caught(|| body.set(None));
-        // (One whose fibers are gone already counts, as a join does.)
+        self.caught(|| body.set(None));
+        // (It counts, as a join does, also if it has to wait.)
         let mut refused = false;
         poll_fn(|cx| if budget::may_begin(&mut refused, cx) { Poll::Ready(()) } else { Poll::Pending }).await;
         let failure = poll_fn(|cx| self.group.poll_over(cx)).await;
-        over(failure, given.filter(|_| dropped.is_some()))
+        over(failure, given)
     }
 
     /// Calls a part of the body; a panic of it is the scope's.
@@ -180,11 +180,10 @@ impl Scope {
 
 /// What came of a scope.
 pub(super) fn over<R>(failure: Option<Failure>, given: Option<R>) -> Result<R, JoinError> {
-    match (failure, given) {
-        (Some(failure), _) => Err(failure.into_error()),
-        (None, Some(result)) => Ok(result),
-        (None, None) => Err(JoinError::scope_cancelled()),
-    }
+    let Some(failure) = failure else { return given.ok_or_else(JoinError::scope_cancelled) };
+    let mut drops = InTurn::default();
+    drops.call(|| drop(given));
+    drops.give(Err(failure.into_error()))
 }
 
 /// Where the fibers of a [`try_scope`] are started. Clones are the same scope.
@@ -333,12 +332,18 @@ impl Scope {
             })
             .await;
         let error = error.lock().take();
-        match (ended, error, kept) {
-            (Err(panicked), _, _) if panicked.is_panic() => Err(panicked),
-            (_, Some(error), _) => Ok(Err(error)),
-            (Ok(()), None, Some(value)) => Ok(Ok(value)),
-            (Err(cancelled), None, _) => Err(cancelled),
-            (Ok(()), None, None) => unreachable!("a body that gave no value has failed"),
-        }
+        // What is not given may panic in its drop, and so may what is.
+        let mut drops = InTurn::default();
+        let result = match (ended, error) {
+            (Err(panicked), error) if panicked.is_panic() => {
+                drops.call(|| drop(error));
+                Err(panicked)
+            }
+            (_, Some(error)) => Ok(Err(error)),
+            (Ok(()), None) => return Ok(Ok(kept.expect("a body that gave no value has failed"))),
+            (Err(cancelled), None) => Err(cancelled),
+        };
+        drops.call(|| drop(kept));
+        drops.give(result)
     }
 }

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::time::Duration;
 
 use crate::fiber::fiber_ref::FiberRef;
+use crate::task::error::discard;
 use crate::task::header::Task;
 use crate::task::home::{Home, Watching};
 use crate::time::Clock;
@@ -28,6 +29,16 @@ pub(crate) struct Hooks {
     pub(crate) stop: Option<FiberHook>,
     /// Polls that are too long.
     pub(crate) slow_poll: Option<SlowPollHook>,
+}
+
+/// Each may own something whose drop panics; such a panic ends here.
+impl Drop for Hooks {
+    fn drop(&mut self) {
+        discard(self.panic.take());
+        discard(self.spawn.take());
+        discard(self.stop.take());
+        discard(self.slow_poll.take());
+    }
 }
 
 type PanicHook = Box<dyn Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync>;
@@ -113,7 +124,8 @@ macro_rules! methods {
             /// the thread that polled it.
             ///
             /// While a fiber computes or blocks, others have to wait. [`Builder::slice_limit`] sets a different limit for one
-            /// fiber. Polls are timed only if this (or `inspect`) is enabled. A panic of the hook is swallowed.
+            /// fiber. Polls are timed only if this, `inspect` or such a limit is set, or a
+            /// subscriber of `tracing` is shown the fiber. A panic of the hook is swallowed.
             ///
             /// [`Builder::slice_limit`]: crate::fiber::Builder::slice_limit
             ///

@@ -16,7 +16,7 @@
 //! 3. A scope's group is marked before its token's gate opens: who learns of the cancel there finds no scope that takes
 //!    fibers. And a group that fails cancels its token.
 //! 4. All gates are open, and the fibers of all groups cancelled, before anybody is woken who waits for one of these: a waker may
-//!    itself wait for another one.
+//!    itself wait for another one. (But for a group that another thread is just cancelling, or that is failing.)
 //!
 //! The walk is a loop with a list of its own, and so is the drop of a chain: a million tokens overflow no stack.
 

@@ -166,7 +166,8 @@ impl FiberInfo {
     }
 
     /// What it waits for, any or all of it (at most 1024 entries). For a running fiber: what its current poll has found not ready
-    /// so far. If empty, it waits for something outside leno, or is not inspected.
+    /// so far. If empty, it waits for something outside leno, or is not inspected; a ready fiber
+    /// waits for nothing.
     pub fn waits(&self) -> &[Wait] {
         self.noted.as_ref().map_or(&[], |noted| &noted.waits)
     }

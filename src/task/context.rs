@@ -30,7 +30,7 @@ use crate::task::seam::Bell;
 use crate::task::state::Left;
 use crate::task::{budget, trace, warn};
 
-/// How deep a thread fires timers within the wakers of others; a wait below that leaves them to other threads.
+/// How deep a thread fires timers within the wakers of others; a wait below that leaves what is still in a store to other threads.
 const DEEPEST: u32 = 16;
 
 /// What is left of several foreign calls that a thread makes one after the other.

@@ -50,6 +50,7 @@ fn register(task: &Task, waker: &Waker) -> bool {
     }
     let new = waker.clone();
     if had_waker && !task.state.withdraw_waker() {
+        discard(new);
         return false;
     }
     // WAKER is clear: it was so, or we cleared it before COMPLETE. So the slot is ours.

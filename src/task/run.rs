@@ -170,7 +170,7 @@ pub(crate) unsafe fn end(task: &Task) {
 }
 
 /// Ends a newborn fiber that no executor was given: the roster refused it, or it was prepared and never started. Its
-/// future is dropped outside of any fiber.
+/// future is dropped within whatever runs here.
 ///
 /// # Safety
 ///

@@ -163,19 +163,22 @@ impl Interval {
         Tick { interval: self }
     }
 
-    /// Restarts the interval: the next tick comes one period from now.
+    /// Restarts the interval: the next tick comes one period from now. Poll it after a reset: one that was polled as a stream before,
+    /// and is not polled again, wakes nobody.
     #[track_caller]
     pub fn reset(&mut self) {
         self.reset_after(self.period);
     }
 
     /// Restarts the interval: the next tick comes after `d`, at once if that is zero; with [`Duration::MAX`] never.
+    /// Poll it then, as after [`reset`](Self::reset).
     #[track_caller]
     pub fn reset_after(&mut self, d: Duration) {
         self.sleep = sleep(d);
     }
 
-    /// Restarts the interval: the next tick is due at `t`, as with [`interval_at`].
+    /// Restarts the interval: the next tick is due at `t`, as with [`interval_at`]. Poll it then, as after
+    /// [`reset`](Self::reset).
     #[track_caller]
     pub fn reset_at(&mut self, t: Instant) {
         self.sleep = sleep_until(t);

@@ -37,8 +37,8 @@ pub fn set_debug_hook(hook: fn(&str)) {
 /// ```
 pub trait FutureExt: Future {
     /// Logs when the future is first polled, and how it ends: with a value, by a panic (with its message), or
-    /// cancelled, that is, dropped before it completed. Each line has `label`, the fiber, and the time since the first
-    /// poll by the executor's clock. Lines go to stderr with the prefix `leno: `, or to the hook of [`set_debug_hook`]
+    /// cancelled, that is, dropped before it completed. Each line has `label`, the fiber, and, once it has begun, the time since
+    /// the first poll by the executor's clock. Lines go to stderr with the prefix `leno: `, or to the hook of [`set_debug_hook`]
     /// without it.
     ///
     /// ```text

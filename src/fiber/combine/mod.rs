@@ -13,7 +13,7 @@
 //!   debug, timed                         wrap one future
 //! ```
 //!
-//! A combinator that ends, whether by a result, an error or a panic, has dropped all its futures before that shows.
+//! A combinator of several that ends, whether by a result, an error or a panic, has dropped all its futures before that shows.
 mod either;
 mod ext;
 mod join_all;

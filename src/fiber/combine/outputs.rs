@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::task::{Poll, ready};
 
+use crate::wait::for_all;
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Outputs<T> {
@@ -56,8 +58,12 @@ impl<T> Outputs<T> {
     }
 
     /// Drops what was given after an error.
+    ///
+    /// # Panics
+    ///
+    /// If a drop did: with the first such panic, after all of them. (Not during another one.)
     pub(super) fn clear(&mut self) {
-        self.slots = Vec::new();
+        for_all(std::mem::take(&mut self.slots).into_iter(), drop);
     }
 
     fn put(&mut self, index: usize, output: T) {
@@ -65,5 +71,11 @@ impl<T> Outputs<T> {
             self.slots.resize_with(index + 1, || None);
         }
         self.slots[index] = Some(output);
+    }
+}
+
+impl<T> Drop for Outputs<T> {
+    fn drop(&mut self) {
+        self.clear();
     }
 }

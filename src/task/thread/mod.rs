@@ -112,7 +112,7 @@ fn wait_aside<R>(
 }
 
 /// Waits for `future` on the calling thread; `what` is the call as its user wrote it. At `due` it is polled even
-/// if nobody wakes it: its timer may be in the care of the very worker that waits here.
+/// if nobody wakes it by then.
 #[track_caller]
 pub(crate) fn wait<F: Future + Unpin>(what: &str, future: &mut F, due: Option<Instant>) -> F::Output {
     wait_until(what, future, due, None).expect("without a limit it waits until it is done")
