@@ -412,6 +412,52 @@ fn what_is_over_does_not_show() {
     });
 }
 
+/// Nor does what was given up in the poll that goes on to something else.
+#[test]
+fn what_was_given_up_does_not_show() {
+    async fn parks(gives_up: impl Future) {
+        gives_up.await;
+        fiber::park().await;
+    }
+    in_time(|| {
+        let runtime = runtime(1);
+        let soon = || sleep(Duration::from_millis(1));
+        let other = || spawn(pending::<()>());
+        let token = fiber::CancelToken::new();
+        let cancelled = token.clone();
+        let (held, holds) = rendezvous::<()>();
+        let fibers = [
+            runtime.spawn(parks(async move { leno::timeout(Duration::from_millis(1), other()).await })),
+            runtime.spawn(parks(async move { fiber::race(other(), soon()).await })),
+            runtime.spawn(parks(async move {
+                select! {
+                    _ = other() => {}
+                    _ = soon() => {}
+                }
+            })),
+            runtime.spawn(parks(async move {
+                select! {
+                    _ = held.send(()) => {}
+                    _ = soon() => {}
+                }
+            })),
+            runtime.spawn(parks(async move { cancelled.run_until_cancelled(other()).await })),
+            runtime.spawn(parks(async move { other().wait_timeout(Duration::from_millis(1)) })),
+        ];
+        token.cancel();
+        for fiber in &fibers {
+            until(|| {
+                let dump = runtime.dump();
+                let waits = find(&dump, fiber.id()).waits();
+                let parks = waits.iter().any(|wait| wait.operation() == "park");
+                assert!(!parks || waits.len() == 1, "{waits:?}");
+                parks
+            });
+        }
+        drop(holds);
+    });
+}
+
 #[test]
 fn an_executor_that_is_not_inspected_shows_who_is_there() {
     in_time(|| {

@@ -128,6 +128,24 @@ fn a_wake_in_time_is_looked_at_when_it_is_late() {
     assert_eq!(polls, 2, "and no more than once");
 }
 
+/// C28: also what is ready when the time is up, and has woken nobody yet.
+#[test]
+fn what_has_not_woken_yet_is_looked_at_when_the_time_is_up() {
+    let mut polls = 0;
+    let mut silent = shield(poll_fn(|_| {
+        polls += 1;
+        if polls == 2 { Poll::Ready(7) } else { Poll::Pending }
+    }));
+    assert_eq!(silent.wait_timeout(Duration::from_millis(1)), Ok(7));
+    let mut polls = 0;
+    let mut never = shield(poll_fn(|_| -> Poll<()> {
+        polls += 1;
+        Poll::Pending
+    }));
+    assert!(never.wait_timeout(Duration::from_millis(1)).is_err());
+    assert_eq!(polls, 2, "and no more than once");
+}
+
 #[test]
 fn the_users_park_token_is_left_alone() {
     in_time(|| {
