@@ -13,10 +13,10 @@ use futures_core::future::FusedFuture;
 use leno::channel::{
     IntoRecv, IntoSend, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, mpsc, spsc,
 };
-use leno::select::Selected2;
+use leno::select::{Select, Selected2};
 use leno::{bounded, rendezvous, select, select_blocking};
 
-use support::{CountingWaker, Kind, PollExt, Tracker};
+use support::{CountingWaker, Kind, PollExt, Tracked, Tracker, panicking_waker};
 
 /// A rendezvous, rings, a bounded one in blocks, and one without a bound.
 const KINDS: [Kind; 5] =
@@ -446,4 +446,34 @@ fn debug_says_whether_it_waits() {
     sending.must_wait("nobody receives");
     assert_eq!(format!("{sending:?}"), "IntoSend { waits: true, .. }");
     assert_eq!(format!("{:?}", rx.into_recv()), "IntoRecv { waits: false, .. }");
+}
+
+/// C1, C29: what is on its way to the caller is dropped once if the handle that goes with the call wakes somebody who panics.
+#[test]
+fn a_handle_that_goes_with_an_outcome_wakes_somebody_who_panics() {
+    let ways: [fn(IntoRecv<Tracked>); 4] = [
+        |receiving| drop(receiving.wait()),
+        |receiving| drop(receiving.wait_timeout(Duration::ZERO)),
+        |receiving| drop(receiving.wait_deadline(Instant::now())),
+        |receiving| drop(leno::select::select((receiving, rendezvous::<u8>().1.into_recv())).wait()),
+    ];
+    for (way, receive) in ways.into_iter().enumerate() {
+        let tracker = Tracker::new();
+        let (tx, rx) = bounded(1);
+        tx.try_send(tracker.value()).unwrap();
+        let mut closed = tx.closed();
+        assert!(closed.poll_with(&panicking_waker()).is_pending());
+        assert!(catch_unwind(AssertUnwindSafe(|| receive(rx.into_recv()))).is_err(), "way {way}");
+        closed.must_be_ready("the last receiver is gone");
+        tracker.assert_done();
+    }
+    let tracker = Tracker::new();
+    let (tx, rx) = bounded(1);
+    let mut receiving = rx.recv();
+    assert!(receiving.poll_with(&panicking_waker()).is_pending());
+    let mut set = Select::new();
+    let token = set.send(tx, tracker.value());
+    assert!(catch_unwind(AssertUnwindSafe(|| set.remove(token))).is_err());
+    drop((set, receiving));
+    tracker.assert_done();
 }

@@ -119,7 +119,7 @@ impl<T> Shared<T> {
     /// A handle of this end more, if it has one. The caller has a weak one.
     fn upgrade(&self, end: End) -> bool {
         self.life.touch();
-        // ORDERING: Acquire: who finds no handle comes after the closing by the last one, and the channel is closed for it.
+        // ORDERING: Acquire: who finds no handle comes after all that the last one did before it set GONE.
         let mut handles = self.handles.load(Ordering::Acquire);
         loop {
             if handles & end.gone() != 0 && !bug!("weak_upgrades_the_gone") {

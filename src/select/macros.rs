@@ -8,7 +8,8 @@
 //! match chosen { Branch(pattern) => handler, … }     handlers stand in the caller's own block
 //! ```
 //!
-//! What losers were to send is dropped as the choice is made: if that panics, what the winner has received goes back.
+//! What losers were to send is dropped as the choice is made: if that panics, what the winner has received goes back. (The losers
+//! themselves, with their handles, and foreign futures go at the end of the block: if that panics, it is dropped.)
 //!
 //! A pattern is matched twice: by reference in [`Choice`], which has to know whether it fits before it gives the other
 //! branches up, and by value for the handler.

@@ -30,7 +30,7 @@
 //! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv),
 //! [`reserve`](crate::Sender::reserve), [`closed`](crate::Sender::closed), those of the other [channels](crate::channel),
 //! [`lock`](crate::sync::Mutex::lock), those of the other [locks](crate::sync), and
-//! [`cancelled`](crate::fiber::CancelToken::cancelled) of a token), by value or by `&mut`, are **claimed**. (Except
+//! [`cancelled`](crate::fiber::CancelToken::cancelled) of a token), by value, by `&mut` or pinned, are **claimed**. (Except
 //! [`Condvar::wait`](crate::sync::Condvar::wait) and [`OnceCell::get_or_init`](crate::sync::OnceCell::get_or_init), which
 //! consist of several operations, and are polled.) While the select waits they all queue under one atomic word, which a
 //! peer of any of them has to claim first. So exactly one of them happens: a value is received from one channel only, or
@@ -53,8 +53,9 @@
 //! They are dequeued and dropped before the handler runs: they have taken, sent and locked nothing, and leave nothing
 //! behind. (From the moment the winner is claimed until the select is polled next, they are passed by; but one that wants several
 //! permits, or places, keeps its place at the front of its line as long as fewer are free.) A send that was made in the branch is
-//! dropped with its value (which goes to the hook of [`on_undelivered`](crate::channel::Builder::on_undelivered), if set). To keep
-//! the value, make the future outside and pass it by `&mut`:
+//! dropped with its value (which goes to the hook of [`on_undelivered`](crate::channel::Builder::on_undelivered), if set). If the drop
+//! of that value panics, the winner's outcome goes back; if in a macro that of a loser itself does, a foreign future or one that owns
+//! a handle, it is dropped. To keep the value, make the future outside and pass it by `&mut`:
 //!
 //! ```
 //! use leno::select;
@@ -95,9 +96,9 @@
 //! # Limits
 //!
 //! At most 2,096,640 claimed branches can wait at a time, in all selects of a program; one more panics. The macros need
-//! some levels of macro recursion for each branch, so large nested selects may require a higher `recursion_limit` of the
-//! crate. (A pattern that compares through a reference, such as `Some(&"x")`, or one that another macro has parsed as a
-//! `pat`, may not compile: bind, and compare in the handler.)
+//! some levels of macro recursion for each branch, and one for each token of a pattern, so large patterns and large nested selects may require a higher `recursion_limit` of the
+//! crate. (A pattern that compares through a reference, such as `Some(&"x")` or `<&T as Trait>::CONST`, or one that
+//! another macro has parsed as a `pat`, may not compile, or not match: bind, and compare in the handler.)
 //!
 //! Source: selecting in two phases without multi-word compare-and-swap is from N. Koval's "Algorithms in Kotlin
 //! coroutines" (section "Select expression").
@@ -173,7 +174,7 @@ pub struct Selecting<B: Branches> {
     done: bool,
 }
 
-/// A branch of a [`select`]: an operation of a [`channel`](crate::channel) or of [`sync`](crate::sync), by value or by `&mut`, or a
+/// A branch of a [`select`]: an operation of leno (see [the module](self#what-is-atomic)), by value, by `&mut` or pinned, or a
 /// [`Foreign`] future. Sealed.
 pub trait Branch: sealed::IntoArm {
     /// What it completes with.
@@ -215,7 +216,10 @@ impl<B: Branches> Selecting<B> {
     /// As [`select`], and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
     #[track_caller]
     pub fn wait(mut self) -> B::Output {
-        thread::wait("select", &mut self, None)
+        let output = thread::wait("select", &mut self, None);
+        // (Before it is returned: what is on its way out leaks if the drop of something else panics.)
+        drop(self);
+        output
     }
 
     future! { @limits "select" [B::Output] until Result<B::Output, Elapsed> }

@@ -14,6 +14,7 @@
 //!   branches with `std::future::ready` under `biased;`, and with `tokio::time::sleep`. (On tokio's runtime the latter is still
 //!   the better one: [`time`](crate::time) says why.)
 //! * *`select_biased!`* is short for `biased;`.
+//! * In a fiber that is `Send` also what polled futures give has to be: `select!` keeps it for a moment.
 //! * At most 32 branches, instead of 64; a [`Select`](super::Select) may have any number.
 //! * A future that is used again is passed by `&mut`, as in tokio. A leno operation that loses keeps its value, but not its
 //!   place in the queue.

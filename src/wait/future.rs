@@ -1,6 +1,8 @@
 //! What all futures have in common that are one [`Operation`]: they are polled, waited for on a plain thread, and claimed by a
 //! select.
 
+use std::pin::Pin;
+
 use super::operation::{Branch, Operation};
 
 /// A future that is one operation. (Public in name only: it is what the sealed traits of `select` are made of.)
@@ -39,6 +41,29 @@ pub trait Operated {
 
 #[allow(private_interfaces, reason = "as above")]
 impl<O: Operated> Operated for &mut O {
+    type Branch = O::Branch;
+    type Output = O::Output;
+
+    const CALL: &'static str = O::CALL;
+
+    fn operation(&mut self) -> &mut Operation<O::Branch> {
+        (**self).operation()
+    }
+
+    fn convert(&mut self, outcome: <O::Branch as Branch>::Output) -> O::Output {
+        (**self).convert(outcome)
+    }
+
+    fn give_back(&mut self, output: O::Output) {
+        (**self).give_back(output);
+    }
+
+    fn end(&mut self) {}
+}
+
+/// As `&mut O`: also what is pinned, though it need not be, is claimed.
+#[allow(private_interfaces, reason = "as above")]
+impl<O: Operated + Unpin> Operated for Pin<&mut O> {
     type Branch = O::Branch;
     type Output = O::Output;
 
@@ -117,10 +142,14 @@ macro_rules! future {
                 let mut quick = std::mem::ManuallyDrop::new(self);
                 let outcome =
                     if $crate::task::context::is_outside() { quick.operation.quick_output() } else { None };
-                let Some(outcome) = outcome else {
-                    return std::mem::ManuallyDrop::into_inner(quick).wait_slowly();
+                let mut this = std::mem::ManuallyDrop::into_inner(quick);
+                let output = match outcome {
+                    Some(outcome) => this.wait_on(outcome),
+                    None => this.wait_slowly(),
                 };
-                std::mem::ManuallyDrop::into_inner(quick).wait_on(outcome)
+                // (Before that is returned: what is on its way out leaks if the drop of something else panics.)
+                drop(this);
+                output
             }
 
             #[inline(never)]
@@ -230,7 +259,10 @@ macro_rules! future {
         #[track_caller]
         pub fn wait_timeout(mut self, d: std::time::Duration) -> $timely {
             $crate::task::context::may_block($call);
-            self.until($crate::task::thread::deadline_after(d))
+            let output = self.until($crate::task::thread::deadline_after(d));
+            // (As in `wait`.)
+            drop(self);
+            output
         }
 
         /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
@@ -243,7 +275,10 @@ macro_rules! future {
         #[track_caller]
         pub fn wait_deadline(mut self, t: std::time::Instant) -> $timely {
             $crate::task::context::may_block($call);
-            self.until(Some(t))
+            let output = self.until(Some(t));
+            // (As in `wait`.)
+            drop(self);
+            output
         }
     };
 }

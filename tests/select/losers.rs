@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use leno::channel::{broadcast, oneshot, watch};
-use leno::rendezvous;
 use leno::select::{Selected2, Selected4, foreign, select, select_biased};
 use leno::sync::{Barrier, Mutex, Notify, RwLock, Semaphore};
+use leno::{bounded, rendezvous};
 
 use crate::KINDS;
 use crate::support::{CountingWaker, Event, Kind, PollExt, Tracker, hooked_waker, panicking_waker};
@@ -239,6 +239,7 @@ fn a_waiting_select_is_not_robbed() {
 }
 
 /// A value, or a future, that panics when it is dropped.
+#[derive(Clone)]
 struct Panics;
 
 impl Drop for Panics {
@@ -293,6 +294,13 @@ fn a_loser_that_panics_takes_nothing_with_it() {
             tx.try_send(1).unwrap();
         });
     }
+    let (all, _all_rx) = broadcast::channel::<Panics>(1);
+    let (tx, rx) = bounded::<u8>(1);
+    tx.try_send(1).unwrap();
+    each_way!(rx.recv(), all.send_async(Panics), |way| {
+        assert_eq!(rx.try_recv(), Ok(1), "way {way}, beside a broadcast");
+        tx.try_send(1).unwrap();
+    });
     let (mutex, semaphore, lock) = (Mutex::fair(()), Semaphore::new(1), RwLock::new(()));
     each_way!(mutex.lock(), panics.send(Panics), |way| assert!(mutex.try_lock().is_some(), "way {way}"));
     each_way!(semaphore.acquire(), panics.send(Panics), |way| assert_eq!(

@@ -3,6 +3,7 @@
 
 use std::future::{Future, IntoFuture, pending, ready};
 use std::marker::PhantomPinned;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
@@ -10,6 +11,27 @@ use leno::sync::Mutex;
 use leno::{Receiver, Sender, bounded, rendezvous, select, select_biased};
 
 use crate::support::PollExt;
+
+/// S1, S9: an operation that was pinned, though it need not be, is claimed, and its owner's again when it loses.
+#[test]
+fn a_pinned_operation_is_claimed() {
+    let ((a, a_rx), (b, b_rx)) = (rendezvous(), rendezvous());
+    let (mut first, mut second) = (pin!(a_rx.recv()), pin!(b_rx.recv()));
+    {
+        let mut selecting = pin!(async {
+            select! { x = &mut first => x, x = &mut second => x }
+        });
+        selecting.as_mut().must_wait("nobody sends");
+        assert!(a.try_send(1).is_ok());
+        assert!(b.try_send(2).is_err(), "S1: one of them happens");
+        assert_eq!(selecting.as_mut().must_be_ready("it was handed over"), Ok(1));
+    }
+    second.as_mut().must_wait("it is as new");
+    let selecting = leno::select::select((first.as_mut(), second.as_mut()));
+    assert!(catch_unwind(AssertUnwindSafe(|| selecting.wait())).is_err(), "the first one is over");
+    assert!(b.try_send(3).is_ok());
+    assert_eq!(second.must_be_ready("it waited"), Ok(3));
+}
 
 /// Futures by value, by `&mut`, pinned, boxed, not Unpin, of leno and of others.
 #[test]

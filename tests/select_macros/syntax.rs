@@ -5,6 +5,21 @@ use std::time::Duration;
 
 use leno::{Receiver, bounded, rendezvous, select, select_biased, select_blocking};
 
+/// `select_biased!` may say once more that it is.
+#[test]
+fn biased_twice() {
+    let (tx, rx) = bounded(1);
+    tx.try_send(1).unwrap();
+    let won = leno::block_on(async {
+        select_biased! {
+            biased;
+            _ = rx.recv() => 1,
+            () = std::future::ready(()) => 2,
+        }
+    });
+    assert_eq!(won, 1);
+}
+
 #[test]
 fn forms_of_branches() {
     leno::block_on(async {

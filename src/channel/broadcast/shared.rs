@@ -374,6 +374,10 @@ impl<T> Branch for SendBranch<'_, T> {
     fn output(&mut self, tray: &mut Tray<usize>) -> Self::Output {
         tray.take().ok_or_else(|| SendError(self.value.take().expect("it was not sent")))
     }
+
+    fn discard(&mut self) {
+        self.value = None;
+    }
 }
 
 gone!();
