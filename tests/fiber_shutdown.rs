@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
-use std::task::{Poll, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -208,6 +208,13 @@ fn what_is_dropped_with_a_runtime_may_wait_for_the_rest() {
             drop(joins);
         }
     }
+    struct Waits(Mutex<Option<JoinHandle<()>>>);
+    impl Wake for Waits {
+        fn wake(self: Arc<Self>) {
+            let fiber = self.0.lock().unwrap().take().unwrap();
+            assert!(fiber.wait().unwrap_err().is_cancelled());
+        }
+    }
     /// Joins its child in its drop, which does so as well, and so on.
     fn chain(
         begun: Arc<AtomicUsize>,
@@ -280,6 +287,45 @@ fn what_is_dropped_with_a_runtime_may_wait_for_the_rest() {
             let _sleep =
                 runtime.block_on(poll_fn(|_| Poll::Ready(set_timer(Duration::from_secs(3600), &joins))));
             drop(runtime);
+            // Those of two wait, each for a fiber of its own.
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            let joins =
+                [(); 2].map(|()| Waker::from(Arc::new(Waits(Mutex::new(Some(holding(&runtime, ())))))));
+            let set = |_: &mut Context<'_>| {
+                Poll::Ready(joins.each_ref().map(|waker| set_timer(Duration::from_secs(3600), waker)))
+            };
+            let _sleeps = runtime.block_on(poll_fn(set));
+            drop(runtime);
+            // One waits without sleeping.
+            for by_cord in [false, true] {
+                let runtime = Runtime::builder().workers(workers).build().unwrap();
+                let waits_for = Arc::new(Mutex::new(None::<JoinHandle<()>>));
+                let later = waits_for.clone();
+                drop(holding(
+                    &runtime,
+                    Defer(move || {
+                        let fiber = waits_for.lock().unwrap().take().unwrap();
+                        if by_cord {
+                            Cord::new().block_on(async move {
+                                drop(fiber::spawn_local(async {
+                                    loop {
+                                        fiber::yield_now().await;
+                                    }
+                                }));
+                                fiber.await.unwrap_err();
+                            });
+                        } else {
+                            leno::block_on(async {
+                                while !fiber.is_finished() {
+                                    fiber::yield_now().await;
+                                }
+                            });
+                        }
+                    }),
+                ));
+                *later.lock().unwrap() = Some(holding(&runtime, ()));
+                drop(runtime);
+            }
         });
     }
 }

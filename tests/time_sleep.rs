@@ -355,10 +355,11 @@ fn wakers_of_timers_that_wait_do_not_pile_up_without_an_end() {
 /// F12, F7: what was due with it comes from a timer after it, or ends with the runtime.
 #[test]
 fn a_waker_of_a_timer_may_wait_for_what_was_due_with_it() {
-    struct Receives(leno::Receiver<u8>, mpsc::Sender<u8>);
+    struct Receives(leno::Receiver<u8>, mpsc::Sender<u8>, bool);
     impl Wake for Receives {
         fn wake(self: Arc<Self>) {
-            self.1.send(self.0.recv_blocking().unwrap()).unwrap();
+            let received = if self.2 { Cord::new().block_on(self.0.recv()) } else { self.0.recv_blocking() };
+            self.1.send(received.unwrap()).unwrap();
         }
     }
     struct Sends(leno::Sender<u8>);
@@ -367,13 +368,20 @@ fn a_waker_of_a_timer_may_wait_for_what_was_due_with_it() {
             self.0.send_blocking(7).unwrap();
         }
     }
-    for ends in [false, true] {
+    for (ends, workers, by_cord) in [
+        (false, 2, false),
+        (true, 2, false),
+        (false, 2, true),
+        (true, 2, true),
+        (false, 1, true),
+        (true, 1, true),
+    ] {
         in_time(move || {
             let clock = Clock::virtual_time();
-            let runtime = Runtime::builder().workers(2).clock(clock).build().unwrap();
+            let runtime = Runtime::builder().workers(workers).clock(clock).build().unwrap();
             let (tx, rx) = leno::rendezvous();
             let (tell, told) = mpsc::channel();
-            let receives = Waker::from(Arc::new(Receives(rx, tell)));
+            let receives = Waker::from(Arc::new(Receives(rx, tell, by_cord)));
             let sends = Waker::from(Arc::new(Sends(tx)));
             let sleeps = runtime.block_on(async { [receives, sends].map(|waker| set_timer(SECOND, &waker)) });
             if ends {
@@ -383,6 +391,31 @@ fn a_waker_of_a_timer_may_wait_for_what_was_due_with_it() {
             }
             assert_eq!(told.recv(), Ok(7));
             drop(sleeps);
+        });
+    }
+}
+
+/// F7: a waker that is called within a `block_on` of somebody else's may use one of its own.
+#[test]
+fn a_waker_of_a_timer_may_block_within_a_call_that_blocks() {
+    struct Sends(leno::Sender<u8>);
+    impl Wake for Sends {
+        fn wake(self: Arc<Self>) {
+            leno::block_on(self.0.send(7)).unwrap();
+        }
+    }
+    for workers in [1, 2] {
+        in_time(move || {
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            let (tx, rx) = leno::rendezvous();
+            let sends = Waker::from(Arc::new(Sends(tx)));
+            let fiber = runtime.spawn(async move {
+                let sleep = set_timer(Duration::from_millis(1), &sends);
+                let received = leno::block_on(rx.recv());
+                drop(sleep);
+                received
+            });
+            assert_eq!(fiber.wait().unwrap(), Ok(7));
         });
     }
 }

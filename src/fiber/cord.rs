@@ -107,7 +107,11 @@ impl Cord {
             if main.is(&task) {
                 return match main.poll(task, inside.as_mut()) {
                     Poll::Ready(output) => Some(output),
-                    Poll::Pending => None,
+                    Poll::Pending => {
+                        // (It waits, though the cord may not sleep. Before it looks for what is ready: that may come by this.)
+                        context::leave_the_rest();
+                        None
+                    }
                 };
             }
             // SAFETY: this is the cord's thread, which a `Cord` never leaves.

@@ -181,7 +181,7 @@ impl Core {
     /// could not move.
     fn end_left(home: &HomeRef, order: Order) {
         let core = Core::of(home);
-        // SAFETY: not a cord, which is a crew of one and has nothing to steal.
+        // SAFETY: not a cord, whose fibers end on its thread.
         unsafe {
             core.end_rest();
             Core::end_all(home, order);
@@ -214,7 +214,8 @@ impl Core {
         }
     }
 
-    /// Of a stopped runtime with one worker: ends what that has, if it goes away before it ends. Not for its own thread.
+    /// Of a stopped runtime with one worker: ends what that has, if it goes away before it ends. (On its own thread: where that
+    /// has gone away itself, as nobody else could be started.)
     pub(crate) fn end_in_its_place(home: &HomeRef, order: Order) {
         let crew = &Core::of(home).crew;
         if crew.is_alone() {

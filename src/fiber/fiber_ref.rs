@@ -111,7 +111,7 @@ pub fn try_current() -> Option<FiberRef> {
     context::with_task(FiberRef::new)
 }
 
-/// The living fiber with this id, on any runtime or cord that has not begun to end. Ids are not reused: the id of a fiber that
+/// The living fiber with this id, on any runtime or cord that has not ended. Ids are not reused: the id of a fiber that
 /// has ended finds nothing.
 ///
 /// This scans all living fibers, so its cost grows with their number, and meanwhile no fiber of the executor being scanned can

@@ -112,7 +112,8 @@ impl Runtime {
     /// its own fibers calls this, that fiber cannot end in time.
     ///
     /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block; the runtime is dropped then.
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block; the runtime is dropped then (which
+    /// blocks it, too, but only until the workers have left what they are at).
     #[track_caller]
     pub fn shutdown(self, grace: Duration) -> Vec<FiberRef> {
         context::may_block("Runtime::shutdown");
@@ -258,6 +259,8 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
         if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {
             return output;
         }
+        // (It waits, though it may not sleep: it may wake itself for ever.)
+        context::leave_the_rest();
     }
 }
 

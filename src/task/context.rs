@@ -248,10 +248,11 @@ pub(crate) fn one_by_one<R>(go_on: &dyn Fn(), f: impl FnOnce() -> R) -> R {
 
 /// This thread is about to sleep, or waits in another way: the rest goes on.
 pub(crate) fn leave_the_rest() {
-    let mut next = REST.try_with(|now| now.replace(ptr::null())).unwrap_or(ptr::null());
     // SAFETY: each is of a `one_by_one` further up this thread's stack, and what it worked for is borrowed there.
-    while let Some(rest) = unsafe { next.as_ref() } {
-        next = rest.outer;
+    while let Some(rest) = unsafe { REST.try_with(Cell::get).unwrap_or(ptr::null()).as_ref() } {
+        // (One at a time: what is called may wait in its turn, for the others.)
+        let _ = REST.try_with(|now| now.set(rest.outer));
+        let _outside = outside_block_on();
         let mut place = Frame::nobody();
         // SAFETY: as above.
         let _base = Entered::new(&mut place, (None, unsafe { rest.home.as_ref() }), trace::Inside::nothing());
@@ -260,10 +261,17 @@ pub(crate) fn leave_the_rest() {
     }
 }
 
+/// What is called until this is dropped is not part of the `block_on` that waits here.
+fn outside_block_on() -> Finally<impl FnOnce()> {
+    let before = BLOCK_ON.try_with(Cell::take).unwrap_or(None);
+    finally(move || _ = BLOCK_ON.try_with(|place| place.set(before)))
+}
+
 /// Fires those timers that this thread looks after and whose time has come.
 pub(crate) fn fire_timers() {
     for_each_charge(|home| {
         if prim::is_late(home.seam.next_timer()) {
+            let _outside = outside_block_on();
             let mut place = Frame::nobody();
             // SAFETY: of a cord this is the thread, as it drives it.
             let _base = unsafe { enter_home(&mut place, home) };

@@ -36,7 +36,7 @@ pub(crate) struct Worker<T> {
     pub(super) late: AtomicBool,
     /// Where it sleeps, with the sleepers' lock.
     pub(super) bell: Condvar,
-    /// Touched by its own thread only, in none of the foreign code that it calls.
+    /// Touched by its own thread only, or by who acts in its place; and in none of the foreign code that it calls.
     pub(super) own: UnsafeCell<Own<T>>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Own<T> {
     pub(super) visited: Vec<Visited>,
 }
 
-// SAFETY: `own` is its thread's (`Crew`'s unsafe functions ask for it); entries may be sent.
+// SAFETY: `own` is one thread's at a time (`Crew`'s unsafe functions ask for it); entries may be sent.
 unsafe impl<T: Send> Sync for Worker<T> {}
 
 impl<T: Entry> Worker<T> {
