@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use leno::channel::broadcast::Lag;
-use leno::channel::{Builder, Receiver, broadcast, oneshot, spsc};
+use leno::channel::{Builder, Receiver, broadcast, oneshot, spsc, watch};
 use leno::select::{Select, Selected2, foreign, select, select_biased};
 use leno::sync::{self, Notify, RwLock, Semaphore, WaitGroup};
 use leno::{bounded, fiber, rendezvous, sleep, unbounded};
@@ -869,6 +869,76 @@ fn a_waker_panics_during_a_panic() {
     let captured = Last(Mutex::default());
     let (tx, rx) = Builder::new().on_undelivered(move |_: u8| _ = &captured).build();
     dropped_in_a_panic("a channel, and what its hook owns", (tx, rx));
+}
+
+/// C29: so do the drops of values, wherever these are as a panic comes: to be sent, given back, or kept by a channel.
+#[test]
+fn a_value_panics_in_its_drop_during_a_panic() {
+    #[derive(Debug)]
+    struct Bomb(Arc<AtomicBool>);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            assert!(!self.0.load(Relaxed), "planted: a value's drop");
+        }
+    }
+    impl Clone for Bomb {
+        fn clone(&self) -> Bomb {
+            Bomb(Arc::clone(&self.0))
+        }
+    }
+    let armed = Arc::new(AtomicBool::new(false));
+    let bomb = || Bomb(Arc::clone(&armed));
+    let in_a_panic = |dropped: &mut dyn FnMut()| {
+        armed.store(true, Relaxed);
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            let _dropped = AtItsEnd(dropped);
+            panic!("planted");
+        }));
+        armed.store(false, Relaxed);
+        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"planted"));
+    };
+    macro_rules! dropped_in_a_panic {
+        ($dropped:expr) => {{
+            let mut dropped = Some($dropped);
+            in_a_panic(&mut || dropped = None);
+        }};
+    }
+    for capacity in [0, 1, 1000] {
+        let (tx, rx) = bounded(capacity);
+        dropped_in_a_panic!(tx.send(bomb()));
+        (0..capacity).for_each(|_| tx.try_send(bomb()).expect("there is room"));
+        let mut sending = tx.send(bomb());
+        sending.must_wait("it is full");
+        dropped_in_a_panic!(sending);
+        dropped_in_a_panic!((tx, rx));
+    }
+    // The waker of a send panics, then its value.
+    let panics = hooked_waker({
+        let armed = Arc::clone(&armed);
+        move |event| assert!(event != Event::Drop || !armed.load(Relaxed), "planted: a waker's drop")
+    });
+    let (tx, _rx) = rendezvous();
+    let mut sending = tx.send(bomb());
+    assert!(sending.poll_with(&panics).is_pending());
+    armed.store(true, Relaxed);
+    catch_unwind(AssertUnwindSafe(|| drop(sending))).unwrap_err();
+    armed.store(false, Relaxed);
+    drop(panics);
+
+    let (tx, _rx) = watch::channel(bomb());
+    in_a_panic(&mut || _ = tx.send(bomb()));
+    dropped_in_a_panic!((tx, _rx));
+
+    let (tx, mut rx) = broadcast::with_lag(1, Lag::Suspend);
+    let mut other = tx.subscribe();
+    tx.try_send(bomb()).expect("there is room");
+    let mut sending = tx.send_async(bomb());
+    assert!(sending.poll_with(&panicking_waker()).is_pending());
+    drop(other.try_recv());
+    catch_unwind(AssertUnwindSafe(|| rx.try_recv().is_ok())).expect_err("the sender's waker panics");
+    dropped_in_a_panic!(rx);
+    dropped_in_a_panic!(sending);
+    dropped_in_a_panic!((tx, other));
 }
 
 /// C2, S13: also where several have taken what was there.

@@ -359,7 +359,7 @@ impl<'a> Select<'a> {
             // SAFETY: the set has made the token for this very branch, so the branch sends what the token says.
             unsafe { operation.take_unsent((&raw mut removed).cast()) };
         }
-        // (Before it is returned: what is on its way out leaks if the drop of something else panics.)
+        // (Before it is returned: see `at_last`.)
         operation.discard();
         drop(operation);
         removed

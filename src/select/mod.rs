@@ -128,7 +128,7 @@ use driver::Driver;
 use crate::task::error::Elapsed;
 use crate::task::shows;
 use crate::task::thread;
-use crate::wait::{Operated, future};
+use crate::wait::{Operated, at_last, future};
 
 /// Waits for the first of two to four branches; checks them in random order.
 ///
@@ -215,11 +215,8 @@ impl<B: Branches> Selecting<B> {
     /// # Panics
     /// As [`select`], and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
     #[track_caller]
-    pub fn wait(mut self) -> B::Output {
-        let output = thread::wait("select", &mut self, None);
-        // (Before it is returned: what is on its way out leaks if the drop of something else panics.)
-        drop(self);
-        output
+    pub fn wait(self) -> B::Output {
+        at_last(self, |this| thread::wait("select", this, None))
     }
 
     future! { @limits "select" [B::Output] until Result<B::Output, Elapsed> }

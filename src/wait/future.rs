@@ -84,6 +84,16 @@ impl<O: Operated + Unpin> Operated for Pin<&mut O> {
     fn end(&mut self) {}
 }
 
+/// The last call of `this`, which is dropped before its output is returned: that would leak if the drop panicked then
+/// (rust-lang/rust#47949).
+#[inline(always)]
+#[track_caller]
+pub(crate) fn at_last<T, R>(mut this: T, call: impl FnOnce(&mut T) -> R) -> R {
+    let output = call(&mut this);
+    drop(this);
+    output
+}
+
 /// Makes a future of a struct whose field `operation` is an operation of `$branch`.
 ///
 /// `$convert` makes its outcome the future's. `while $more`: the future goes on for as long as `$more` makes its operation fresh
@@ -142,14 +152,11 @@ macro_rules! future {
                 let mut quick = std::mem::ManuallyDrop::new(self);
                 let outcome =
                     if $crate::task::context::is_outside() { quick.operation.quick_output() } else { None };
-                let mut this = std::mem::ManuallyDrop::into_inner(quick);
-                let output = match outcome {
-                    Some(outcome) => this.wait_on(outcome),
-                    None => this.wait_slowly(),
+                let Some(outcome) = outcome else {
+                    return $crate::wait::at_last(std::mem::ManuallyDrop::into_inner(quick), Self::wait_slowly);
                 };
-                // (Before that is returned: what is on its way out leaks if the drop of something else panics.)
-                drop(this);
-                output
+                let wait_on = |this: &mut Self| this.wait_on(outcome);
+                $crate::wait::at_last(std::mem::ManuallyDrop::into_inner(quick), wait_on)
             }
 
             #[inline(never)]
@@ -257,12 +264,10 @@ macro_rules! future {
         /// # Panics
         /// As [`wait`](Self::wait).
         #[track_caller]
-        pub fn wait_timeout(mut self, d: std::time::Duration) -> $timely {
+        pub fn wait_timeout(self, d: std::time::Duration) -> $timely {
             $crate::task::context::may_block($call);
-            let output = self.until($crate::task::thread::deadline_after(d));
-            // (As in `wait`.)
-            drop(self);
-            output
+            let deadline = $crate::task::thread::deadline_after(d);
+            $crate::wait::at_last(self, |this| this.until(deadline))
         }
 
         /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
@@ -273,12 +278,9 @@ macro_rules! future {
         /// # Panics
         /// As [`wait`](Self::wait).
         #[track_caller]
-        pub fn wait_deadline(mut self, t: std::time::Instant) -> $timely {
+        pub fn wait_deadline(self, t: std::time::Instant) -> $timely {
             $crate::task::context::may_block($call);
-            let output = self.until(Some(t));
-            // (As in `wait`.)
-            drop(self);
-            output
+            $crate::wait::at_last(self, |this| this.until(Some(t)))
         }
     };
 }

@@ -19,7 +19,8 @@
 //! # });
 //! ```
 //!
-//! Each receiver gets a clone of the value, except the one that sees it last, which gets the value itself. A value leaves the
+//! Each receiver gets a clone of the value, except the one that sees it last, which gets the value itself (unless another one is still
+//! cloning it). A value leaves the
 //! channel as soon as all have seen it; without receivers nothing is kept. Several receivers may clone a value at the same time:
 //! so handles are `Send` only for values that are `Sync`, too. If only the latest value counts,
 //! [`watch`](super::watch) is smaller; if each value is for one receiver, use a [`bounded`](crate::bounded) channel.
@@ -257,7 +258,7 @@ impl<T: Clone> Receiver<T> {
     ///
     /// Cancelling: dropping the future loses nothing.
     ///
-    /// The value is cloned here, unless all other receivers have seen it. If `clone` panics, the panic propagates and the value
+    /// The value is cloned here, unless all other receivers have seen it, and none is still cloning it. If `clone` panics, the panic propagates and the value
     /// counts as received.
     ///
     /// # Errors
@@ -277,6 +278,7 @@ impl<T: Clone> Receiver<T> {
         match receive(self, &mut by) {
             None => Err(TryRecvError::Empty),
             Some(Err(error)) => Err(error.into()),
+            Some(Ok(value)) if !by.has_wakes() => Ok(value),
             Some(Ok(value)) => {
                 // Should a sender's waker panic, the value is the next one to be received.
                 self.back = Some(value);
@@ -360,6 +362,7 @@ impl<T: Clone> Clone for Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
+        let _back = Foreign(self.back.take());
         self.shared.drop_receiver(self.cursor);
     }
 }

@@ -293,8 +293,9 @@ pub(super) fn receive<T: Clone>(receiver: &mut Receiver<T>, by: &mut By) -> Opti
     // (Foreign code: no lock is held, and `by` wakes whom it has to also if that panics.)
     Some(seen.map(|seen| {
         Arc::try_unwrap(seen).unwrap_or_else(|shared| {
+            let shared = Foreign(Some(shared));
             // Should the drop of the original panic, its clone is the next one to be received.
-            receiver.back = Some(T::clone(&shared));
+            receiver.back = shared.0.as_deref().cloned();
             drop(shared);
             receiver.back.take().expect("just put there")
         })
@@ -376,7 +377,7 @@ impl<T> Branch for SendBranch<'_, T> {
     }
 
     fn discard(&mut self) {
-        self.value = None;
+        drop(Foreign(self.value.take()));
     }
 }
 

@@ -415,9 +415,11 @@ impl<T> SharedRef<T> {
         }
         // SAFETY: the sender is there still, and its value.
         let value = shared.value.with(|place| unsafe { (*place).assume_init_read() });
+        // (Foreign, as are the wakers.)
+        let mut value = Foreign(Some(value));
         // SAFETY: as above.
         unsafe { self.end(TX_GONE, RX_GONE, by) };
-        Err(SendError(value))
+        Err(SendError(value.0.take().expect("it is there until now")))
     }
 
     /// The sender goes without having sent.

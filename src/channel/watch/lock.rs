@@ -22,9 +22,11 @@
 //!
 //! Locked instructions: 2 to read, 2 to write. It belongs to no thread: another one may give back what this one took to read.
 
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
 use crate::prim::{AtomicU32, Condvar, Mutex, Ordering, UnsafeCell};
+use crate::task::error::call;
 use crate::task::finally;
 
 const WRITING: u32 = 1 << 31;
@@ -35,7 +37,8 @@ pub(super) struct Lock<T> {
     state: AtomicU32,
     sleepers: Mutex<()>,
     awake: Condvar,
-    value: UnsafeCell<T>,
+    /// Until the end.
+    value: UnsafeCell<ManuallyDrop<T>>,
 }
 
 // SAFETY: it gives `&mut T` to one thread at a time.
@@ -49,7 +52,7 @@ impl<T> Lock<T> {
             state: AtomicU32::new(0),
             sleepers: Mutex::new(()),
             awake: Condvar::new(),
-            value: UnsafeCell::new(value),
+            value: UnsafeCell::new(ManuallyDrop::new(value)),
         }
     }
 
@@ -107,6 +110,14 @@ impl<T> Lock<T> {
         let _sleepers = self.sleepers.lock();
         self.state.fetch_and(!SLEEPERS, Ordering::Relaxed);
         self.awake.notify_all();
+    }
+}
+
+/// The value is foreign: the last handle may go during a panic.
+impl<T> Drop for Lock<T> {
+    fn drop(&mut self) {
+        // SAFETY: once, and nobody has it any more.
+        call(|| self.value.with_mut(|value| unsafe { ManuallyDrop::drop(&mut *value) }));
     }
 }
 

@@ -158,7 +158,7 @@ impl<T> Sender<T> {
         if self.is_closed() {
             return Err(SendError(value));
         }
-        self.send_replace(value);
+        drop(Foreign(Some(self.send_replace(value))));
         Ok(())
     }
 
