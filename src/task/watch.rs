@@ -313,16 +313,18 @@ pub(crate) fn first_of<R>(poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
     polled
 }
 
-/// The number of the next wait of the fiber that runs here.
+/// The number of the next wait of the fiber that runs here, if that is inspected.
 #[inline]
-pub(crate) fn mark() -> u64 {
-    with_watch(|watch| watch.noted.lock().next_note).unwrap_or(0)
+pub(crate) fn mark() -> Option<u64> {
+    with_watch(|watch| watch.noted.lock().next_note)
 }
 
 /// What was noted since then is not waited for any more.
 #[inline]
-pub(crate) fn forget_since(mark: u64) {
-    with_watch(|watch| watch.forget_since(mark));
+pub(crate) fn forget_since(mark: Option<u64>) {
+    if let Some(number) = mark {
+        with_watch(|watch| watch.forget_since(number));
+    }
 }
 
 /// Calls `f` if the fiber that runs here is inspected.
