@@ -616,7 +616,7 @@ macro_rules! futures {
                 thread::wait($call, &mut self, None)
             }
 
-            future! { @limits $call [$output] until Result<$output, Elapsed> }
+            future! { @limits $call ['s, 'a] [$output] until Result<$output, Elapsed> }
 
             fn until(&mut self, deadline: Option<Instant>) -> Result<$output, Elapsed> {
                 if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.is_empty()) {

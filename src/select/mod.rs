@@ -219,7 +219,7 @@ impl<B: Branches> Selecting<B> {
         at_last(self, |this| thread::wait("select", this, None))
     }
 
-    future! { @limits "select" [B::Output] until Result<B::Output, Elapsed> }
+    future! { @limits "select" [B: Branches] [B::Output] until Result<B::Output, Elapsed> }
 
     fn until(&mut self, deadline: Option<Instant>) -> Result<B::Output, Elapsed> {
         if let Some(output) = thread::block_on(Pin::new(&mut *self), deadline) {

@@ -153,10 +153,13 @@ macro_rules! future {
                 let outcome =
                     if $crate::task::context::is_outside() { quick.operation.quick_output() } else { None };
                 let Some(outcome) = outcome else {
-                    return $crate::wait::at_last(std::mem::ManuallyDrop::into_inner(quick), Self::wait_slowly);
+                    return $crate::wait::future! {
+                        @last [$($generics)*] std::mem::ManuallyDrop::into_inner(quick), wait_slowly()
+                    };
                 };
-                let wait_on = |this: &mut Self| this.wait_on(outcome);
-                $crate::wait::at_last(std::mem::ManuallyDrop::into_inner(quick), wait_on)
+                $crate::wait::future! {
+                    @last [$($generics)*] std::mem::ManuallyDrop::into_inner(quick), wait_on(outcome)
+                }
             }
 
             #[inline(never)]
@@ -179,7 +182,7 @@ macro_rules! future {
                 $crate::wait::Operated::convert(self, outcome)
             }
 
-            $crate::wait::future! { @limits $call [$output] $($limits)* }
+            $crate::wait::future! { @limits $call [$($generics)*] [$output] $($limits)* }
         }
 
         impl<$($generics)*> std::future::Future for $future {
@@ -233,17 +236,24 @@ macro_rules! future {
         }
     };
     (@borrow [$($generics:tt)*] $future:ty) => {};
-    (@limits $call:literal [$output:ty]) => {};
-    (@limits $call:literal [$output:ty] or Elapsed) => {
-        $crate::wait::future! { @limits $call [$output] until Result<$output, $crate::task::error::Elapsed> }
+    // The last call of a future. (What borrows has nothing whose drop could panic: it is not moved for that.)
+    (@last [$lifetime:lifetime $($generics:tt)*] $this:expr, $method:ident($($given:expr)?)) => {
+        $this.$method($($given)?)
+    };
+    (@last [$($generics:tt)*] $this:expr, $method:ident($($given:expr)?)) => {
+        $crate::wait::at_last($this, |this| this.$method($($given)?))
+    };
+    (@limits $call:literal $generics:tt [$output:ty]) => {};
+    (@limits $call:literal $generics:tt [$output:ty] or Elapsed) => {
+        $crate::wait::future! { @limits $call $generics [$output] until Result<$output, $crate::task::error::Elapsed> }
 
         fn until(&mut self, deadline: Option<std::time::Instant>) -> Result<$output, $crate::task::error::Elapsed> {
             let outcome = self.operation.block_on(deadline).ok_or($crate::task::error::Elapsed::new())?;
             Ok($crate::wait::Operated::convert(self, outcome))
         }
     };
-    (@limits $call:literal [$output:ty] or $error:ty => $ok:ty) => {
-        $crate::wait::future! { @limits $call [$output] until Result<$ok, $error> }
+    (@limits $call:literal $generics:tt [$output:ty] or $error:ty => $ok:ty) => {
+        $crate::wait::future! { @limits $call $generics [$output] until Result<$ok, $error> }
 
         fn until(&mut self, deadline: Option<std::time::Instant>) -> Result<$ok, $error> {
             let mut tray = $crate::wait::Tray::new();
@@ -254,7 +264,7 @@ macro_rules! future {
             Ok($crate::wait::Operated::convert(self, outcome)?)
         }
     };
-    (@limits $call:literal [$output:ty] until $timely:ty) => {
+    (@limits $call:literal $generics:tt [$output:ty] until $timely:ty) => {
         /// As [`wait`](Self::wait), for at most `d` of real time. With `d` zero it tries once; with
         /// [`Duration::MAX`](std::time::Duration::MAX) it waits forever.
         ///
@@ -264,10 +274,11 @@ macro_rules! future {
         /// # Panics
         /// As [`wait`](Self::wait).
         #[track_caller]
-        pub fn wait_timeout(self, d: std::time::Duration) -> $timely {
+        #[allow(unused_mut, reason = "of some only")]
+        pub fn wait_timeout(mut self, d: std::time::Duration) -> $timely {
             $crate::task::context::may_block($call);
             let deadline = $crate::task::thread::deadline_after(d);
-            $crate::wait::at_last(self, |this| this.until(deadline))
+            $crate::wait::future! { @last $generics self, until(deadline) }
         }
 
         /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
@@ -278,9 +289,10 @@ macro_rules! future {
         /// # Panics
         /// As [`wait`](Self::wait).
         #[track_caller]
-        pub fn wait_deadline(self, t: std::time::Instant) -> $timely {
+        #[allow(unused_mut, reason = "of some only")]
+        pub fn wait_deadline(mut self, t: std::time::Instant) -> $timely {
             $crate::task::context::may_block($call);
-            $crate::wait::at_last(self, |this| this.until(Some(t)))
+            $crate::wait::future! { @last $generics self, until(Some(t)) }
         }
     };
 }
