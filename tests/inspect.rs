@@ -426,6 +426,7 @@ fn what_was_given_up_does_not_show() {
         let token = fiber::CancelToken::new();
         let cancelled = token.clone();
         let (held, holds) = rendezvous::<()>();
+        let defaults = held.clone();
         let fibers = [
             runtime.spawn(parks(async move { leno::timeout(Duration::from_millis(1), other()).await })),
             runtime.spawn(parks(async move { fiber::race(other(), soon()).await })),
@@ -439,6 +440,12 @@ fn what_was_given_up_does_not_show() {
                 select! {
                     _ = held.send(()) => {}
                     _ = soon() => {}
+                }
+            })),
+            runtime.spawn(parks(async move {
+                select! {
+                    _ = defaults.send(()) => {}
+                    default(Duration::from_millis(1)) => {}
                 }
             })),
             runtime.spawn(parks(async move { cancelled.run_until_cancelled(other()).await })),

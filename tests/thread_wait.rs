@@ -144,6 +144,13 @@ fn what_has_not_woken_yet_is_looked_at_when_the_time_is_up() {
     }));
     assert!(never.wait_timeout(Duration::from_millis(1)).is_err());
     assert_eq!(polls, 2, "and no more than once");
+    let mut polls = 0;
+    let mut once = shield(poll_fn(|_| -> Poll<()> {
+        polls += 1;
+        Poll::Pending
+    }));
+    assert!(once.wait_timeout(Duration::ZERO).is_err());
+    assert_eq!(polls, 1, "C16: it was up before");
 }
 
 #[test]

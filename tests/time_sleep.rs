@@ -7,6 +7,7 @@ use leno::fiber::{self, Cord, Runtime, Sleep, sleep_until, spawn_local};
 use leno::time::Clock;
 use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
+use std::panic::catch_unwind;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -393,6 +394,66 @@ fn a_waker_of_a_timer_may_wait_for_what_was_due_with_it() {
             drop(sleeps);
         });
     }
+}
+
+/// F12: time goes on where one waker waits for a virtual clock, in the middle of another one that does.
+#[test]
+fn wakers_of_timers_may_wait_for_another_clock() {
+    struct Calls<F: Fn() + Send + Sync>(F);
+    impl<F: Fn() + Send + Sync> Wake for Calls<F> {
+        fn wake(self: Arc<Self>) {
+            (self.0)();
+        }
+    }
+    in_time(|| {
+        let build = || Arc::new(Runtime::builder().workers(1).clock(Clock::virtual_time()).build().unwrap());
+        let (runtime, other) = (build(), build());
+        let (tx, rx) = leno::rendezvous();
+        let (tell, told) = mpsc::channel();
+        let receives = other.clone();
+        let receives = Calls(move || tell.send(receives.block_on(rx.recv()).unwrap()).unwrap());
+        let sends = Calls(move || {
+            let tx = tx.clone();
+            let sending = other.spawn(async move {
+                leno::sleep(SECOND).await;
+                tx.send(7).await.unwrap();
+            });
+            sending.wait().unwrap();
+        });
+        let wakers = [Waker::from(Arc::new(receives)), Waker::from(Arc::new(sends))];
+        let sleeps = runtime.block_on(async { wakers.each_ref().map(|waker| set_timer(SECOND, waker)) });
+        runtime.block_on(leno::sleep(2 * SECOND));
+        assert_eq!(told.recv(), Ok(7));
+        drop(sleeps);
+    });
+}
+
+/// F7: a cord is not driven by a waker that it calls.
+#[test]
+fn a_cord_is_not_driven_within_itself() {
+    thread_local! {
+        static CORD: Cord = Cord::new();
+    }
+    struct Drives(AtomicUsize);
+    impl Wake for Drives {
+        fn wake(self: Arc<Self>) {
+            let panic = catch_unwind(|| CORD.with(|cord| cord.block_on(async {})));
+            self.0.store(if panic.is_err() { 2 } else { 1 }, Ordering::Relaxed);
+        }
+    }
+    in_time(|| {
+        let drives = Arc::new(Drives(AtomicUsize::new(0)));
+        let waker = Waker::from(drives.clone());
+        CORD.with(|cord| {
+            cord.block_on(async {
+                let _sleep = set_timer(Duration::from_millis(1), &waker);
+                while drives.0.load(Ordering::Relaxed) == 0 {
+                    leno::yield_now().await;
+                }
+            });
+        });
+        assert_eq!(drives.0.load(Ordering::Relaxed), 2);
+    });
 }
 
 /// F7: a waker that is called within a `block_on` of somebody else's may use one of its own.

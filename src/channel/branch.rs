@@ -240,7 +240,7 @@ impl<T> Look for Watch<T> {
     }
 
     fn bell(&self) -> &Bell {
-        self.shared().watchers()
+        &self.shared().watchers
     }
 
     fn is_ready(&self) -> bool {

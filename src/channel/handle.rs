@@ -305,7 +305,8 @@ macro_rules! shares {
                 $name { shared, _values: PhantomData }
             }
 
-            /// How many senders there are. (The last one may count until it has closed the channel, also to those who wake by that.)
+            /// How many senders there are. (The last one may count until it has closed the channel, also to those who wake by
+            /// that.)
             pub fn sender_count(&self) -> usize {
                 self.get().count(End::Sender)
             }

@@ -40,11 +40,11 @@
 //! | nobody waits, len + k ≤ limit, the k slots behind the last are empty | send k | len + k | writes, *full*, one after the other |
 //! | len ≥ k, nobody waits, not RETURNED, the k slots from the head's on are full | recv k | head + k, len − k | reads, *empty*, one after the other |
 //!
-//! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value
-//! behind the last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver
-//! itself; if it was closed meanwhile, the select is told. The slots that this needs may be in the hands of others for a few
-//! instructions: then it waits for those. (Other polls do so only where they go [by turns](super::limit), for
-//! [forced](super::overflow) sends, and for whoever is a whole turn of the ring late with a slot.) Between taking the select out and placing its value another sender may overtake it.
+//! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value behind the
+//! last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver itself; if it was closed
+//! meanwhile, the select is told. The slots that this needs may be in the hands of others for a few instructions: then it waits for
+//! those. (Other polls do so only where they go [by turns](super::limit), for [forced](super::overflow) sends, and for whoever is a
+//! whole turn of the ring late with a slot.) Between taking the select out and placing its value another sender may overtake it.
 //!
 //! # Invariants
 //! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit, but for a moment under

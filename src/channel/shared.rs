@@ -347,10 +347,6 @@ impl<T> Shared<T> {
         }
     }
 
-    pub(super) fn watchers(&self) -> &Bell {
-        &self.watchers
-    }
-
     /// Whether it is no ring.
     #[inline(always)]
     pub(super) fn is_linked(&self) -> bool {

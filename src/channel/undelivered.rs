@@ -16,7 +16,8 @@
 //!    has an operation of its own to complete does that first: the value goes along with the wakers ([`By`]), which are called when
 //!    the outcome is safe; one that panics keeps nothing from the others.
 //! 2. A hook that panics has had its value. Of several values, the first panic propagates after all of them; during a panic, those
-//!    of hooks, and of drops, end here, as do those of hooks and wakers that are called within a longer step ([`By::end_in_passing`]).
+//!    of hooks, and of drops, end here, as do those of hooks and wakers that are called within a longer step
+//!    ([`By::end_in_passing`]).
 //! 3. A channel without a hook looks at one pointer, where a value is dropped.
 //!
 //! A node that a future has in a peer's hands holds no value that is lost: the peer moves it on before it says that it is
@@ -104,7 +105,8 @@ impl<T> Shared<T> {
     pub(super) fn dispose(&self, tray: &mut Tray<T>) {
         match (self.hook(), tray.is_full()) {
             (Some(hook), true) => give_from(hook, tray),
-            _ => call(|| tray.clear()),
+            (None, true) => call(|| tray.clear()),
+            (_, false) => {}
         }
     }
 

@@ -261,13 +261,13 @@ impl<R> Unblock<R> {
             POOL.gives_up();
         }
         // (Apart, as each of them may panic.)
+        let (state, waker) = match state {
+            State::Queued(closure, waker) => (State::New(closure), Some(waker)),
+            state => (state, None),
+        };
         let mut drops = InTurn::default();
-        if let State::Queued(closure, waker) = state {
-            drops.call(|| drop(closure));
-            drops.call(|| drop(waker));
-        } else {
-            drops.call(|| drop(state));
-        }
+        drops.call(|| drop(state));
+        drops.call(|| drop(waker));
         drops.end();
     }
 

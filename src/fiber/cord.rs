@@ -84,6 +84,10 @@ impl Cord {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _blocking = context::enter_block_on();
+        assert!(
+            !context::looks_after(&self.home),
+            "the `block_on` of a cord inside the `block_on` of the same cord, which is calling a waker: `spawn_local` there instead"
+        );
         let mut place = context::Frame::nobody();
         // SAFETY: this is the cord's thread, which a `Cord` never leaves.
         let _base = unsafe { context::enter_home(&mut place, &self.home) };

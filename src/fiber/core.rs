@@ -229,7 +229,7 @@ impl Core {
         Core::ending(home, || unsafe { Core::end_worker(home, 0, order) });
     }
 
-    /// Calls `f`, which ends fibers of a stopped runtime. Should this thread sleep in what is dropped there, another one goes on.
+    /// Calls `f`, which ends fibers of a stopped runtime. Should this thread wait in what is dropped there, another one goes on.
     fn ending<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
         // (What has been dropped this far may wait for it.)
         context::leave_the_rest();

@@ -248,11 +248,10 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
     let _base = unsafe { context::enter_home(&mut place, home) };
     let _aside = context::stand_aside();
     // Ends last of all: what the end of the future and of its fiber wakes is woken by somebody busy.
-    let mut busy = None;
+    let mut busy;
     let main = Main::start(home, Location::caller());
     let mut inside = pin!(Inside::new(&main, future));
     loop {
-        drop(busy.take());
         let task = main.wait();
         // The wake-up has counted it.
         busy = Some(Busy::counted(&**home));
@@ -260,6 +259,7 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
             return output;
         }
         // (It waits, though it may not sleep: it may wake itself for ever.)
+        drop(busy.take());
         context::leave_the_rest();
     }
 }

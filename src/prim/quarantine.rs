@@ -1,5 +1,6 @@
 //! Memory that a model gave back: kept for a while, so that its address does not come back within one execution.
-//! Otherwise what a compare-exchange finds would depend on the allocator, and a model has to be deterministic.
+//! Otherwise what a compare-exchange finds would depend on the allocator, and a model has to be deterministic. And what else only
+//! models have: numbers for addresses, and what a scenario asks for.
 
 use std::alloc::{self, Layout};
 use std::cell::Cell;

@@ -199,8 +199,8 @@ impl<'a> Select<'a> {
         Select::with(false)
     }
 
-    /// An empty set that checks its branches in the order of their registration: if several are ready, the first one completes. (But
-    /// one that had already happened, as it had waited before, wins over all others.)
+    /// An empty set that checks its branches in the order of their registration: if several are ready, the first one completes.
+    /// (But one that had already happened, as it had waited before, wins over all others.)
     pub fn biased() -> Self {
         Select::with(true)
     }
@@ -359,7 +359,7 @@ impl<'a> Select<'a> {
             // SAFETY: the set has made the token for this very branch, so the branch sends what the token says.
             unsafe { operation.take_unsent((&raw mut removed).cast()) };
         }
-        // (Before it is returned: see `at_last`.)
+        // (Before it is returned: what is on its way out leaks if the drop of something else panics.)
         operation.discard();
         drop(operation);
         removed

@@ -28,7 +28,7 @@ use super::arm::{Claimed, Open, Polled, Tuple, each_arm, end_losers};
 use super::driver::Driver;
 use crate::task::context::may_block;
 use crate::task::shows;
-use crate::task::thread;
+use crate::task::{thread, watch};
 use crate::time::{Sleep, sleep};
 use crate::wait::{Branch, Operated, Operation};
 
@@ -270,10 +270,12 @@ impl<G: Tuple, P: FnMut(&G::Which) -> bool> Future for Choice<G, P> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let (this, mut chosen) = (&mut *self, Chosen::Else);
+        let mark = watch::mark();
         if this.look(&mut chosen, cx).is_pending() {
             let Otherwise::After(d) = this.otherwise else { return Poll::Pending };
             let timer = this.timer.get_or_insert_with(|| sleep(d));
             std::task::ready!(timer.poll_time(cx));
+            watch::forget_since(mark);
             this.time_out(&mut chosen, cx);
         }
         Poll::Ready(chosen)

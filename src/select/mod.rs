@@ -50,12 +50,12 @@
 //!
 //! # What happens to the losers
 //!
-//! They are dequeued and dropped before the handler runs: they have taken, sent and locked nothing, and leave nothing
-//! behind. (From the moment the winner is claimed until the select is polled next, they are passed by; but one that wants several
-//! permits, or places, keeps its place at the front of its line as long as fewer are free.) A send that was made in the branch is
-//! dropped with its value (which goes to the hook of [`on_undelivered`](crate::channel::Builder::on_undelivered), if set). If the drop
-//! of that value panics, the winner's outcome goes back; if in a macro that of a loser itself does, a foreign future or one that owns
-//! a handle, it is dropped. To keep the value, make the future outside and pass it by `&mut`:
+//! They are dequeued and dropped before the handler runs: they have taken, sent and locked nothing, and leave nothing behind. (From
+//! the moment the winner is claimed until the select is polled next, they are passed by; but one that wants several permits, or
+//! places, keeps its place at the front of its line as long as fewer are free.) A send that was made in the branch is dropped with
+//! its value (which goes to the hook of [`on_undelivered`](crate::channel::Builder::on_undelivered), if set). If the drop of that
+//! value panics, the winner's outcome goes back; if in a macro that of a loser itself does, a foreign future or one that owns a
+//! handle, it is dropped. To keep the value, make the future outside and pass it by `&mut`:
 //!
 //! ```
 //! use leno::select;
@@ -95,10 +95,11 @@
 //!
 //! # Limits
 //!
-//! At most 2,096,640 claimed branches can wait at a time, in all selects of a program; one more panics. The macros need
-//! some levels of macro recursion for each branch, and one for each token of a pattern, so large patterns and large nested selects may require a higher `recursion_limit` of the
-//! crate. (A pattern that compares through a reference, such as `Some(&"x")` or `<&T as Trait>::CONST`, or one that
-//! another macro has parsed as a `pat`, may not compile, or not match: bind, and compare in the handler.)
+//! At most 2,096,640 claimed branches can wait at a time, in all selects of a program; one more panics. The macros need some levels
+//! of macro recursion for each branch, and one for each token of a pattern, so large patterns and large nested selects may require
+//! a higher `recursion_limit` of the crate. (A pattern that compares through a reference, such as `Some(&"x")` or `<&T as
+//! Trait>::CONST`, or one that another macro has parsed as a `pat`, may not compile, or not match: bind, and compare in the
+//! handler.)
 //!
 //! Source: selecting in two phases without multi-word compare-and-swap is from N. Koval's "Algorithms in Kotlin
 //! coroutines" (section "Select expression").
@@ -128,7 +129,7 @@ use driver::Driver;
 use crate::task::error::Elapsed;
 use crate::task::shows;
 use crate::task::thread;
-use crate::wait::{Operated, at_last, future};
+use crate::wait::{Operated, future};
 
 /// Waits for the first of two to four branches; checks them in random order.
 ///
@@ -215,11 +216,12 @@ impl<B: Branches> Selecting<B> {
     /// # Panics
     /// As [`select`], and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
     #[track_caller]
-    pub fn wait(self) -> B::Output {
-        at_last(self, |this| thread::wait("select", this, None))
+    pub fn wait(mut self) -> B::Output {
+        thread::wait("select", &mut self, None)
     }
 
-    future! { @limits "select" [B: Branches] [B::Output] until Result<B::Output, Elapsed> }
+    // (Not moved for its last call: an outcome in it may be large.)
+    future! { @limits "select" ['_] [B::Output] until Result<B::Output, Elapsed> }
 
     fn until(&mut self, deadline: Option<Instant>) -> Result<B::Output, Elapsed> {
         if let Some(output) = thread::block_on(Pin::new(&mut *self), deadline) {

@@ -64,11 +64,12 @@
 //! # });
 //! ```
 //!
-//! So: drop futures that you no longer poll; use leno's [`select!`](crate::select!), which dequeues losing branches, even
-//! those passed by `&mut` (but one that had been granted the lock before the select began may keep it); or use a lock that is not handed over. [`Mutex::new`] is one: a future that was notified that the
-//! lock is free holds nothing, and any number of unpolled ones delay nobody who comes or is polled. Waiters *asleep* behind
-//! them are woken by the same unlock, unless one of those in front has responded to a wake-up before: that one is trusted
-//! to respond again, and if it does not, they sleep until the next unlock, or until it is dropped.
+//! So: drop futures that you no longer poll; use leno's [`select!`](crate::select!), which dequeues losing branches, even those
+//! passed by `&mut` (but one that had been granted the lock before the select began may keep it); or use a lock that is not handed
+//! over. [`Mutex::new`] is one: a future that was notified that the lock is free holds nothing, and any number of unpolled ones
+//! delay nobody who comes or is polled. Waiters *asleep* behind them are woken by the same unlock, unless one of those in front has
+//! responded to a wake-up before: that one is trusted to respond again, and if it does not, they sleep until the next unlock, or
+//! until it is dropped.
 //!
 //! The price of the default is spurious wake-ups: a waiter may be woken and find the lock taken by a later arrival. Under
 //! steady contention for a lock held across an `.await`, [`Mutex::fair`] is also cheaper; for a lock held for a few
@@ -101,8 +102,8 @@
 //! | `Barrier` | 32 | 56 | 48 |
 //! | `OnceCell<u8>` | 32 | 48 | 32 |
 //!
-//! None allocates before somebody waits behind the first waiter, except `WaitGroup`, which is one allocation, and a `Mutex` of which
-//! a waiter was told in vain often enough to starve. Each waiting operation has a node of some 110 bytes, from a common pool.
+//! None allocates before somebody waits behind the first waiter, except `WaitGroup`, which is one allocation, and a `Mutex` of
+//! which a waiter was told in vain often enough to starve. Each waiting operation has a node of some 110 bytes, from a common pool.
 //!
 //! # Who holds what
 //!

@@ -49,7 +49,7 @@ prim::global! {
 
 prim::thread_local! {
     static BLOCK_ON: Cell<Option<&'static Location<'static>>> = Cell::new(None);
-    /// What this thread does before it sleeps.
+    /// What this thread does before it waits.
     static REST: Cell<*const Rest> = Cell::new(ptr::null());
 }
 
@@ -165,6 +165,13 @@ pub(crate) fn look_after<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Whether this thread is in the middle of that for this executor.
+pub(crate) fn looks_after(home: &HomeRef) -> bool {
+    let mut is_one = false;
+    for_all_charges(|charge| is_one |= charge.is(home));
+    is_one
+}
+
 /// Calls `f` with each executor whose timers this thread looks after.
 fn for_each_charge(f: impl FnMut(&HomeRef)) {
     if here::firing() < DEEPEST {
@@ -233,8 +240,8 @@ pub(crate) fn asleep<R>(
     sleep(first)
 }
 
-/// Calls `f`, which makes one foreign call after the other. Before this thread sleeps in one of them it calls `go_on`, once: the
-/// rest may be what that call waits for.
+/// Calls `f`, which makes one foreign call after the other. Before this thread waits in one of them it calls `go_on`, once: the rest may
+/// be what that call waits for.
 pub(crate) fn one_by_one<R>(go_on: &dyn Fn(), f: impl FnOnce() -> R) -> R {
     // SAFETY: the lifetime alone changes, and it is taken down before this returns or unwinds.
     let go_on: *const (dyn Fn() + 'static) = unsafe { mem::transmute(ptr::from_ref(go_on)) };

@@ -1,7 +1,7 @@
 //! Groups of fibers: a group counts its members, cancels them together, and learns of the first that fails.
 //!
-//! A fiber is in one group at most, from before it is listed until it has completed and, if nobody joined it by then, its outcome is
-//! dropped. A group is nobody's parent: the tree of fibers (`roster.rs`) knows nothing of it.
+//! A fiber is in one group at most, from before it is listed until it has completed and, if nobody joined it by then, its outcome
+//! is dropped. A group is nobody's parent: the tree of fibers (`roster.rs`) knows nothing of it.
 //!
 //! Invariants, all under the lock:
 //!

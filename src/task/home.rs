@@ -203,8 +203,8 @@ impl Header {
 }
 
 impl Task {
-    /// Its tie, if this thread acts as the only worker of its executor. (Not so where its creator polls it on another thread, nor after
-    /// a poll in which somebody has taken the worker's place.)
+    /// Its tie, if this thread acts as the only worker of its executor. (Not so where its creator polls it on another thread, nor
+    /// after a poll in which somebody has taken the worker's place.)
     #[inline]
     pub(crate) fn tie(&self) -> Option<&Tie> {
         let here = self.worker().is_some() || bug!("task_ties_elsewhere");

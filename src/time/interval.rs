@@ -163,8 +163,8 @@ impl Interval {
         Tick { interval: self }
     }
 
-    /// Restarts the interval: the next tick comes one period from now. Poll it after a reset: one that was polled as a stream before,
-    /// and is not polled again, wakes nobody.
+    /// Restarts the interval: the next tick comes one period from now. Poll it after a reset: one that was polled as a stream
+    /// before, and is not polled again, wakes nobody.
     #[track_caller]
     pub fn reset(&mut self) {
         self.reset_after(self.period);

@@ -18,11 +18,11 @@
 //!
 //! # Seniority
 //!
-//! Two selects that meet could each be busy whenever the other one looks. So only the *senior*, of the lower rank (which began
-//! to wait before the other, if one thread has begun both), acts on the other. The junior takes the senior's node out of the word, keeps it until it stands there itself or has won, and
-//! then pokes the senior with it ([`By`]). A poked senior finds the junior waiting. A failed attempt therefore means that its
-//! target was claimed, or has itself attempted somebody more junior: the most junior of those that attempt for ever would find
-//! targets that attempt no more.
+//! Two selects that meet could each be busy whenever the other one looks. So only the *senior*, of the lower rank (which began to
+//! wait before the other, if one thread has begun both), acts on the other. The junior takes the senior's node out of the word,
+//! keeps it until it stands there itself or has won, and then pokes the senior with it ([`By`]). A poked senior finds the junior
+//! waiting. A failed attempt therefore means that its target was claimed, or has itself attempted somebody more junior: the most
+//! junior of those that attempt for ever would find targets that attempt no more.
 //!
 //! But a select that polls foreign futures is BUSY and attempts nobody, and what attempts it may be inside one of them: a senior
 //! select in there is polled only while the outer one polls, and would find that BUSY for ever. So a select that was given nodes

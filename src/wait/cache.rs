@@ -233,8 +233,8 @@ pub(super) fn is_over(number: usize) -> bool {
     prim::MODEL && unsafe { &(*prim::named::<Alone>(number >> 1)).node }.life.is_over()
 }
 
-/// Leaves a node whose owner is gone to the peer that has it. (Those that came before, with wakers perhaps, do not stay until somebody
-/// needs nodes.)
+/// Leaves a node whose owner is gone to the peer that has it. (Those that came before, with wakers perhaps, do not stay until
+/// somebody needs nodes.)
 #[cold]
 pub(super) fn leave_in_limbo(node: NodeRef) {
     sweep();

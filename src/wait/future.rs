@@ -84,16 +84,6 @@ impl<O: Operated + Unpin> Operated for Pin<&mut O> {
     fn end(&mut self) {}
 }
 
-/// The last call of `this`, which is dropped before its output is returned: that would leak if the drop panicked then
-/// (rust-lang/rust#47949).
-#[inline(always)]
-#[track_caller]
-pub(crate) fn at_last<T, R>(mut this: T, call: impl FnOnce(&mut T) -> R) -> R {
-    let output = call(&mut this);
-    drop(this);
-    output
-}
-
 /// Makes a future of a struct whose field `operation` is an operation of `$branch`.
 ///
 /// `$convert` makes its outcome the future's. `while $more`: the future goes on for as long as `$more` makes its operation fresh
@@ -236,12 +226,18 @@ macro_rules! future {
         }
     };
     (@borrow [$($generics:tt)*] $future:ty) => {};
-    // The last call of a future. (What borrows has nothing whose drop could panic: it is not moved for that.)
+    // The last call of a future. One that owns its handle is dropped before the output is returned, which would leak if that drop
+    // panicked afterwards (rust-lang/rust#47949). (One that borrows may hold a large value, and is not moved for that.)
     (@last [$lifetime:lifetime $($generics:tt)*] $this:expr, $method:ident($($given:expr)?)) => {
         $this.$method($($given)?)
     };
     (@last [$($generics:tt)*] $this:expr, $method:ident($($given:expr)?)) => {
-        $crate::wait::at_last($this, |this| this.$method($($given)?))
+        {
+            let mut this = $this;
+            let output = this.$method($($given)?);
+            drop(this);
+            output
+        }
     };
     (@limits $call:literal $generics:tt [$output:ty]) => {};
     (@limits $call:literal $generics:tt [$output:ty] or Elapsed) => {

@@ -857,8 +857,8 @@ impl<B: Branch> Operation<B> {
         leaves
     }
 
-    /// Leaves its line, if it stands there: another one has won. What has happened stays for whoever awaits it. (Whether that is so,
-    /// or it was only told to look, its peer may be about to say: that is waited for.)
+    /// Leaves its line, if it stands there: another one has won. What has happened stays for whoever awaits it. (Whether that is
+    /// so, or it was only told to look, its peer may be about to say: that is waited for.)
     pub(crate) fn stand_down(&mut self) {
         if !self.waits() || self.leaves() {
             return;

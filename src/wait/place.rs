@@ -7,7 +7,7 @@
 //!
 //! | state | set by | means |
 //! |---|---|---|
-//! | `Word` | the owner who enters the word; whoever has settled a node from the list, and then does not pop it; whoever has popped one from few (unless the place says a wish), or gives such a node back | the word alone says whether it waits |
+//! | `Word` | the owner who enters the word, who makes a node for what it holds, or whose node takes the place of another branch's; whoever has settled a node from the list, and then does not pop it; whoever has popped one from few (unless the place says a wish), or gives such a node back | the word alone says whether it waits |
 //! | `Few` | the owner who joins | its [cell](super::few), and the word, say whether it waits, or has left |
 //! | `Many` | the owner who joins | it stands in the list, and may have been brought into the word |
 //! | `Settling` | who settles one from the list | as `Many`; whoever pops it first makes sure that it is no longer linked |

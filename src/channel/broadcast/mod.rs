@@ -19,10 +19,9 @@
 //! # });
 //! ```
 //!
-//! Each receiver gets a clone of the value, except the one that sees it last, which gets the value itself (unless another one is still
-//! cloning it). A value leaves the
-//! channel as soon as all have seen it; without receivers nothing is kept. Several receivers may clone a value at the same time:
-//! so handles are `Send` only for values that are `Sync`, too. If only the latest value counts,
+//! Each receiver gets a clone of the value, except the one that sees it last, which gets the value itself (unless another one is
+//! still cloning it). A value leaves the channel as soon as all have seen it; without receivers nothing is kept. Several receivers
+//! may clone a value at the same time: so handles are `Send` only for values that are `Sync`, too. If only the latest value counts,
 //! [`watch`](super::watch) is smaller; if each value is for one receiver, use a [`bounded`](crate::bounded) channel.
 //!
 //! A receiver is one follower: its operations take `&mut self`, and a clone follows independently from the same place.
@@ -258,8 +257,8 @@ impl<T: Clone> Receiver<T> {
     ///
     /// Cancelling: dropping the future loses nothing.
     ///
-    /// The value is cloned here, unless all other receivers have seen it, and none is still cloning it. If `clone` panics, the panic propagates and the value
-    /// counts as received.
+    /// The value is cloned here, unless all other receivers have seen it, and none is still cloning it. If `clone` panics, the
+    /// panic propagates and the value counts as received.
     ///
     /// # Errors
     /// `Lagged`: values were lost because this receiver was too slow; the next receive gets the oldest value still kept.

@@ -10,9 +10,9 @@ use crate::task::{budget, or_clean, shows, thread, watch};
 
 /// Waits for the first of two futures to complete, and drops the other.
 ///
-/// Each poll polls `a`, then `b` if `a` is not ready (and has left some of the budget of this turn): if both are ready `a` wins, and `b` may never have been polled. The
-/// loser is dropped before the result is returned, and with it what it holds: its timer, its place in a queue. If one panics
-/// the other is dropped, and the panic propagates. Neither is polled again.
+/// Each poll polls `a`, then `b` if `a` is not ready (and has left some of the budget of this turn): if both are ready `a` wins,
+/// and `b` may never have been polled. The loser is dropped before the result is returned, and with it what it holds: its timer,
+/// its place in a queue. If one panics the other is dropped, and the panic propagates. Neither is polled again.
 ///
 /// What dropping means depends on the loser: a receive loses no value, while a [`JoinHandle`](crate::fiber::JoinHandle)
 /// detaches its fiber, which goes on. To cancel that fiber instead, use

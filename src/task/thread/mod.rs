@@ -61,16 +61,18 @@ fn drive<F: Future + ?Sized>(
     let waker = parker.waker();
     let mut cx = Context::from_waker(&waker);
     let mut pauses = 0;
+    let began_late = is_late(deadline);
     let mut late = false;
     let mut seen = parker.seen();
     loop {
+        watch::forget_since(mark);
         if let Poll::Ready(output) = budget::blocking(|| future.as_mut().poll(&mut cx)) {
             return Some(output);
         }
         if bug!("block_on_looks_late") {
             seen = parker.seen();
         }
-        // (What woke it may have been in time, or be ready without having woken it yet: one last look.)
+        // Once the time is up: one last look, as what woke it, or has not woken it yet, may have been in time. (None if it was up before.)
         if let Some(now) = parker.woken(seen) {
             if std::mem::replace(&mut late, is_late(deadline)) {
                 return None;
@@ -79,14 +81,16 @@ fn drive<F: Future + ?Sized>(
             context::leave_the_rest();
             pause(&mut pauses);
             context::fire_timers();
+        } else if late {
+            return None;
         } else {
             pauses = 0;
             let woken = || parker.woken(seen);
             let sleep = |until| parker.sleep(seen, until);
             match wait_aside(parker.parker, deadline, woken, || progress(&future), sleep) {
                 Some(now) => seen = now,
-                None if std::mem::replace(&mut late, true) => return None,
-                None => {}
+                None if began_late => return None,
+                None => late = true,
             }
         }
     }
