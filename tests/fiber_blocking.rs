@@ -29,12 +29,16 @@ fn in_a_runtimes_fiber_blocking_is_reported_once_per_place() {
         lines.push(line!() - 1);
         leno::block_on(async {});
         lines.push(line!() - 1);
+        let (tx, rx) = leno::bounded(1);
+        tx.try_send(5).unwrap();
+        assert_eq!(rx.into_recv().wait(), Ok(5));
+        lines.push(line!() - 1);
         lines.dedup();
         lines
     });
     let lines = fiber.wait().unwrap();
     let warnings = WARNINGS.lock().unwrap();
-    let expected = if cfg!(debug_assertions) { 3 } else { 0 };
+    let expected = if cfg!(debug_assertions) { 4 } else { 0 };
     // (Other tests of this file are warned, too.)
     let places: Vec<_> = lines.iter().map(|line| format!("fiber_blocking.rs:{line}:")).collect();
     let mine: Vec<_> =
@@ -46,7 +50,7 @@ fn in_a_runtimes_fiber_blocking_is_reported_once_per_place() {
     }
     if cfg!(debug_assertions) {
         assert!(mine[0].contains("Sleep::wait") && mine[1].contains("JoinHandle::wait"));
-        assert!(mine[2].contains("block_on"));
+        assert!(mine[2].contains("block_on") && mine[3].contains("recv"));
     }
 }
 

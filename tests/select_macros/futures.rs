@@ -27,7 +27,7 @@ fn a_pinned_operation_is_claimed() {
         assert_eq!(selecting.as_mut().must_be_ready("it was handed over"), Ok(1));
     }
     second.as_mut().must_wait("it is as new");
-    let selecting = leno::select::select((first.as_mut(), second.as_mut()));
+    let selecting = leno::select::select_biased((first.as_mut(), second.as_mut()));
     assert!(catch_unwind(AssertUnwindSafe(|| selecting.wait())).is_err(), "the first one is over");
     assert!(b.try_send(3).is_ok());
     assert_eq!(second.must_be_ready("it waited"), Ok(3));
