@@ -42,9 +42,10 @@
 //!
 //! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value behind the
 //! last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver itself; if it was closed
-//! meanwhile, the select is told. The slots that this needs may be in the hands of others for a few instructions: then it waits for
-//! those. (Other polls do so only where they go [by turns](super::limit), for [forced](super::overflow) sends, and for whoever is a
-//! whole turn of the ring late with a slot.) Between taking the select out and placing its value another sender may overtake it.
+//! meanwhile, the select is told. The slots that this needs may be in the hands of others for a few instructions: then it waits
+//! for those. (Other polls do so only where they go [by turns](super::limit), for [forced](super::overflow) sends, and for
+//! whoever is a whole turn of the ring late with a slot.) Between taking the select out and placing its value another sender may
+//! overtake it.
 //!
 //! # Invariants
 //! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit, but for a moment under

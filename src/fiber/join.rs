@@ -112,8 +112,8 @@ impl<T> JoinHandle<T> {
         FiberRef::new(&self.task)
     }
 
-    /// Makes dropping the handle cancel the fiber instead of detaching it. (Not any more once that very fiber has awaited it, which is
-    /// an error.)
+    /// Makes dropping the handle cancel the fiber instead of detaching it. (Not any more once that very fiber has awaited it,
+    /// which is an error.)
     #[must_use = "dropping this handle cancels the fiber"]
     pub fn cancel_on_drop(mut self) -> JoinHandle<T> {
         self.cancel_on_drop = true;

@@ -92,8 +92,8 @@ impl<T> JoinSet<T> {
         JoinNext { set: self }
     }
 
-    /// As [`join_next`](Self::join_next), if that need not wait. `None`: none of them has ended, or let that be known yet. A waker
-    /// that the set was polled with before, as a stream, is not woken any more.
+    /// As [`join_next`](Self::join_next), if that need not wait. `None`: none of them has ended, or let that be known yet. A
+    /// waker that the set was polled with before, as a stream, is not woken any more.
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         let cx = &mut Context::from_waker(Waker::noop());
         match budget::insist(|| self.poll_outcome(cx)) {

@@ -17,11 +17,11 @@ use crate::task::{context, shows, thread};
 ///
 /// It is all or nothing: in a fiber that was already cancelled the section does not begin, and the fiber ends there. (Exceptions:
 /// if another shield is active, both go on; inside a blocking call of leno, where nothing suspends, the section is completed.
-/// Inside another library's `block_on` it would hang: use [`block_on`](crate::block_on) or [`Shield::wait`].) Shields nest, and may
-/// overlap. Fibers spawned by the section are cancelled with their parent as usual ([`Builder::root`](crate::fiber::Builder::root)
-/// starts one that is not). A shield does not protect from dropping the future itself, as the loser of a race, by
-/// [`run_until_cancelled`](crate::fiber::CancelToken::run_until_cancelled) or as part of the body of a
-/// [scope](crate::fiber::scope()) that is cancelled, nor from the end of the executor, which waits for nobody.
+/// Inside another library's `block_on` it would hang: use [`block_on`](crate::block_on) or [`Shield::wait`].) Shields nest, and
+/// may overlap. Fibers spawned by the section are cancelled with their parent as usual
+/// ([`Builder::root`](crate::fiber::Builder::root) starts one that is not). A shield does not protect from dropping the future
+/// itself, as the loser of a race, by [`run_until_cancelled`](crate::fiber::CancelToken::run_until_cancelled) or as part of the
+/// body of a [scope](crate::fiber::scope()) that is cancelled, nor from the end of the executor, which waits for nobody.
 ///
 /// Outside a fiber, where there is nothing to be cancelled, it is `section` and nothing else.
 ///

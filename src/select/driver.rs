@@ -364,8 +364,8 @@ impl Driver {
         self.adopted = None;
     }
 
-    /// Ends the waits that the operations began as futures of their own; the winner, if one of them has completed: behind it, what
-    /// else has happened stays. `are_fresh`: a glance has found that there are none.
+    /// Ends the waits that the operations began as futures of their own; the winner, if one of them has completed: behind it,
+    /// what else has happened stays. `are_fresh`: a glance has found that there are none.
     #[inline]
     fn start(&mut self, arms: &mut impl Arms, order: Order, are_fresh: bool) -> Option<usize> {
         self.started = true;

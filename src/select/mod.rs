@@ -50,12 +50,12 @@
 //!
 //! # What happens to the losers
 //!
-//! They are dequeued and dropped before the handler runs: they have taken, sent and locked nothing, and leave nothing behind. (From
-//! the moment the winner is claimed until the select is polled next, they are passed by; but one that wants several permits, or
-//! places, keeps its place at the front of its line as long as fewer are free.) A send that was made in the branch is dropped with
-//! its value (which goes to the hook of [`on_undelivered`](crate::channel::Builder::on_undelivered), if set). If the drop of that
-//! value panics, the winner's outcome goes back; if in a macro that of a loser itself does, a foreign future or one that owns a
-//! handle, it is dropped. To keep the value, make the future outside and pass it by `&mut`:
+//! They are dequeued and dropped before the handler runs: they have taken, sent and locked nothing, and leave nothing behind.
+//! (From the moment the winner is claimed until the select is polled next, they are passed by; but one that wants several
+//! permits, or places, keeps its place at the front of its line as long as fewer are free.) A send that was made in the branch is
+//! dropped with its value (which goes to the hook of [`on_undelivered`](crate::channel::Builder::on_undelivered), if set). If the
+//! drop of that value panics, the winner's outcome goes back; if in a macro that of a loser itself does, a foreign future or one
+//! that owns a handle, it is dropped. To keep the value, make the future outside and pass it by `&mut`:
 //!
 //! ```
 //! use leno::select;
@@ -95,9 +95,9 @@
 //!
 //! # Limits
 //!
-//! At most 2,096,640 claimed branches can wait at a time, in all selects of a program; one more panics. The macros need some levels
-//! of macro recursion for each branch, and one for each token of a pattern, so large patterns and large nested selects may require
-//! a higher `recursion_limit` of the crate. (A pattern that compares through a reference, such as `Some(&"x")` or `<&T as
+//! At most 2,096,640 claimed branches can wait at a time, in all selects of a program; one more panics. The macros need some
+//! levels of macro recursion for each branch, and one for each token of a pattern, so large patterns and large nested selects may
+//! require a higher `recursion_limit` of the crate. (A pattern that compares through a reference, such as `Some(&"x")` or `<&T as
 //! Trait>::CONST`, or one that another macro has parsed as a `pat`, may not compile, or not match: bind, and compare in the
 //! handler.)
 //!

@@ -90,7 +90,8 @@ impl Barrier {
 
     /// Waits until `size` participants have arrived.
     ///
-    /// The arrival counts from the first poll. Cancelling: a dropped future no longer counts, unless the last one has arrived.
+    /// The arrival counts once it waits: from the first poll, if its fiber has any budget left in this turn. Cancelling: a
+    /// dropped future no longer counts, unless the last one has arrived.
     #[track_caller]
     pub fn wait_for_all(&self) -> WaitForAll<'_> {
         // SAFETY: the future borrows this.

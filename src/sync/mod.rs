@@ -34,8 +34,8 @@
 //! | [`Barrier`], [`WaitGroup`] | all at once | holds nothing | counts, at a barrier |
 //! | [`OnceCell`], [`Lazy`] | FIFO | keeps its turn until it is dropped | blocks all behind it once it is first |
 //!
-//! FIFO has two exceptions. A branch of a select that is being polled just when it is its turn is passed over, and goes to the back
-//! of the line ([`select`](mod@crate::select#order-fairness-starvation)); a select that other futures in it keep busy may be
+//! FIFO has two exceptions. A branch of a select that is being polled just when it is its turn is passed over, and goes to the
+//! back of the line ([`select`](mod@crate::select#order-fairness-starvation)); a select that other futures in it keep busy may be
 //! passed over often. And a future that has waited by itself, an upgrade too, and is then passed to a select, begins anew there.
 //!
 //! # A future that nobody polls
@@ -65,11 +65,11 @@
 //! ```
 //!
 //! So: drop futures that you no longer poll; use leno's [`select!`](crate::select!), which dequeues losing branches, even those
-//! passed by `&mut` (but one that had been granted the lock before the select began may keep it); or use a lock that is not handed
-//! over. [`Mutex::new`] is one: a future that was notified that the lock is free holds nothing, and any number of unpolled ones
-//! delay nobody who comes or is polled. Waiters *asleep* behind them are woken by the same unlock, unless one of those in front has
-//! responded to a wake-up before: that one is trusted to respond again, and if it does not, they sleep until the next unlock, or
-//! until it is dropped.
+//! passed by `&mut` (but one that had been granted the lock before the select began may keep it); or use a lock that is not
+//! handed over. [`Mutex::new`] is one: a future that was notified that the lock is free holds nothing, and any number of unpolled
+//! ones delay nobody who comes or is polled. Waiters *asleep* behind them are woken by the same unlock, unless one of those in
+//! front has responded to a wake-up before: that one is trusted to respond again, and if it does not, they sleep until the next
+//! unlock, or until it is dropped.
 //!
 //! The price of the default is spurious wake-ups: a waiter may be woken and find the lock taken by a later arrival. Under
 //! steady contention for a lock held across an `.await`, [`Mutex::fair`] is also cheaper; for a lock held for a few
@@ -103,7 +103,8 @@
 //! | `OnceCell<u8>` | 32 | 48 | 32 |
 //!
 //! None allocates before somebody waits behind the first waiter, except `WaitGroup`, which is one allocation, and a `Mutex` of
-//! which a waiter was told in vain often enough to starve. Each waiting operation has a node of some 110 bytes, from a common pool.
+//! which a waiter was told in vain often enough to starve. Each waiting operation has a node of some 110 bytes, from a common
+//! pool.
 //!
 //! # Who holds what
 //!

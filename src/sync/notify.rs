@@ -18,6 +18,12 @@ use crate::wait::{Operation, future};
 /// Waiters are served FIFO. A future that was notified by `notify_one` and is no longer polled keeps the notification
 /// until it is dropped, and then passes it on.
 ///
+/// A branch of a select that is being polled at that moment, beside a future that is none of leno's, or that is about to begin,
+/// does not count as waiting: the notification goes to the next waiter, or is stored, and the select finds it there. As at most
+/// one is stored, a second one that comes at that moment, with nobody else to get it, is lost. So where several wait in such
+/// selects, let each look again before it waits, and notify the next one if there is more; or use a
+/// [`Semaphore`](super::Semaphore), which counts.
+///
 /// ```
 /// use std::sync::Arc;
 /// use leno::sync::Notify;
@@ -82,7 +88,7 @@ impl Notify {
     /// Waits for a notification.
     ///
     /// It takes part in [`notify_waiters`](Self::notify_waiters) from this call on, and in [`notify_one`](Self::notify_one) once
-    /// it was polled or [enabled](Notified::enable).
+    /// it waits or was [enabled](Notified::enable).
     ///
     /// Cancelling: a dropped future leaves the queue, and passes a notification of `notify_one` on to the next one, or
     /// stores it.

@@ -24,8 +24,8 @@ use crate::wait::Operation;
 /// # Order
 ///
 /// The lock is handed over in strict FIFO order. Readers that come after a waiting writer wait behind it, so neither
-/// readers nor writers starve. A consequence: holding a read guard and asking for another one deadlocks if a writer came in
-/// between.
+/// readers nor writers starve. A consequence: holding a read guard and asking for another one deadlocks if a writer, or an
+/// upgrade, came in between.
 ///
 /// An *upgradable* read coexists with other reads, but not with another upgradable one; it can become a write without
 /// letting a writer in between. An upgrade does not queue: it waits only for the present readers.

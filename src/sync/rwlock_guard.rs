@@ -168,9 +168,9 @@ macro_rules! upgrades {
         [$($lifetime:lifetime)?] $Upgrade:ident, $name:literal, $Guard:ident => $Writer:ident;
     )+) => {$(
         impl<$($lifetime,)? T: ?Sized> $Guard<$($lifetime,)? T> {
-            /// Upgrades to a write guard; waits for the present readers. From its first poll on nobody else gets the lock before
-            /// it, or while it waits. (A branch of a `select!` that has lost does not wait: readers come in until it is polled
-            /// again.)
+            /// Upgrades to a write guard; waits for the present readers. Once it waits nobody else gets the lock before it. (From
+            /// the first poll, if its fiber has any budget left in this turn.) (A branch of a `select!` that has lost does not
+            /// wait: readers come in until it is polled again.)
             ///
             /// Cancelling: a dropped future releases the lock; its `into_guard` goes back to reading.
             #[track_caller]

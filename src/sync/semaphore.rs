@@ -54,7 +54,8 @@ const TOO_MANY: &str = "a semaphore has at most `leno::sync::Semaphore::MAX_PERM
                         that many for no limit";
 
 impl Semaphore {
-    /// The most permits that can be free at the same time: 17,179,869,183, or 2^29 − 1 on 32-bit platforms.
+    /// The most permits that can be made or added: 17,179,869,183 can be free at the same time, or 2^29 − 1 on 32-bit platforms
+    /// (more there, if as many were added again and again while others held theirs).
     pub const MAX_PERMITS: usize = if usize::BITS < 64 { usize::MAX >> 3 } else { MOST as usize };
 
     prim::const_fn! {

@@ -30,7 +30,8 @@ use crate::task::seam::Bell;
 use crate::task::state::Left;
 use crate::task::{budget, trace, warn};
 
-/// How deep a thread fires timers within the wakers of others; a wait below that leaves what is still in a store to other threads.
+/// How deep a thread fires timers within the wakers of others; a wait below that leaves what is still in a store to other
+/// threads.
 const DEEPEST: u32 = 16;
 
 /// What is left of several foreign calls that a thread makes one after the other.
@@ -240,8 +241,8 @@ pub(crate) fn asleep<R>(
     sleep(first)
 }
 
-/// Calls `f`, which makes one foreign call after the other. Before this thread waits in one of them it calls `go_on`, once: the rest may
-/// be what that call waits for.
+/// Calls `f`, which makes one foreign call after the other. Before this thread waits in one of them it calls `go_on`, once: the
+/// rest may be what that call waits for.
 pub(crate) fn one_by_one<R>(go_on: &dyn Fn(), f: impl FnOnce() -> R) -> R {
     // SAFETY: the lifetime alone changes, and it is taken down before this returns or unwinds.
     let go_on: *const (dyn Fn() + 'static) = unsafe { mem::transmute(ptr::from_ref(go_on)) };

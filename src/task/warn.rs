@@ -27,8 +27,8 @@ pub(crate) fn say(message: &str) {
 ///
 /// There are two: blocking calls (`.wait()`, `send_blocking`, `block_on`, …) inside a fiber of a runtime, each of which blocks a
 /// worker, or the thread of a `block_on`, while it waits; these are reported once per place in the source, in debug builds only.
-/// And polls that exceed the limit [set for their fiber](crate::fiber::Builder::slice_limit), if the executor has no hook for them;
-/// these are reported once per place where such fibers are spawned. A panic of the hook is swallowed.
+/// And polls that exceed the limit [set for their fiber](crate::fiber::Builder::slice_limit), if the executor has no hook for
+/// them; these are reported once per place where such fibers are spawned. A panic of the hook is swallowed.
 ///
 /// ```
 /// leno::fiber::set_warning_hook(|message| println!("{message}"));

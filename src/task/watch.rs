@@ -8,20 +8,20 @@
 //!   poll begins ── waits: cleared ── operations that are left pending are noted ── poll ends ── waits: what it waits for
 //! ```
 //!
-//! 1. The owner of the fiber writes, from within a poll; anybody reads. Each figure is read for itself: the reader looks at
-//!    the number of polls before and after, and reads again if it has changed (`inspect`: also before it looks whether the fiber is
+//! 1. The owner of the fiber writes, from within a poll; anybody reads. Each figure is read for itself: the reader looks at the
+//!    number of polls before and after, and reads again if it has changed (`inspect`: also before it looks whether the fiber is
 //!    idle, or a poll could begin in between).
-//! 2. `waits` holds what was left pending by the poll that is under way, or by the last one, without what was given up in it: what
-//!    has lost against something else, or came to its deadline ([`first_of`]; but for what its parts wait for, as long as there are these). A *part* of a fiber is polled only when it was woken
-//!    (the members of `join_all` and its like): what was noted within it stays until it is polled again, or ends ([`part`],
-//!    [`end_part`]). With foreign combinators that do the same, it is only what the parts polled last wait for. (A set of parts
-//!    that moves to another fiber leaves its notes behind.)
+//! 2. `waits` holds what was left pending by the poll that is under way, or by the last one, without what was given up in it:
+//!    what has lost against something else, or came to its deadline ([`first_of`]; but for what its parts wait for, as long as
+//!    there are these). A *part* of a fiber is polled only when it was woken (the members of `join_all` and its like): what was
+//!    noted within it stays until it is polled again, or ends ([`part`], [`end_part`]). With foreign combinators that do the
+//!    same, it is only what the parts polled last wait for. (A set of parts that moves to another fiber leaves its notes behind.)
 //! 3. `holds` has the locks, and shares of locks, that the fiber has taken and that are still held, by whomever by now: whoever
 //!    gives one back takes it out, on any thread.
 //! 4. No foreign code runs under the lock.
 //!
-//! ORDERING: Release and Acquire for the number of polls: whoever sees that one has begun, sees that the fiber is not idle, or has
-//! that poll behind it. All other figures are Relaxed: nothing follows from them.
+//! ORDERING: Release and Acquire for the number of polls: whoever sees that one has begun, sees that the fiber is not idle, or
+//! has that poll behind it. All other figures are Relaxed: nothing follows from them.
 
 use std::task::Poll;
 use std::time::{Duration, Instant};

@@ -41,9 +41,10 @@
 //! * `try_` forms, deadlines and `into_inner`, which have to say now what happened;
 //! * a dropped batch of sends, whose value goes back;
 //! * a select that begins with an operation that waits already, lent or left by another one of its set;
-//! * in channels, where a slot that is needed is just being written or read: a receiver that places the value of a select in a full
-//!   ring, or is alone behind a forced send; a forced send; whoever serves a ring by turns, such as a dropped permit; whoever gets
-//!   a ring's slot of which the last user is a whole turn late; the last receiver, which drains what is just being published;
+//! * in channels, where a slot that is needed is just being written or read: a receiver that places the value of a select in a
+//!   full ring, or is alone behind a forced send; a forced send; whoever serves a ring by turns, such as a dropped permit;
+//!   whoever gets a ring's slot of which the last user is a whole turn late; the last receiver, which drains what is just being
+//!   published;
 //! * whoever finds a channel closed, for forced sends that are under way;
 //! * in rings with few versions, whoever would bring back versions that a scan may still know ([`line`]).
 //!
@@ -60,17 +61,17 @@
 //!
 //! Lock-free, but for the waits above: an exchange fails only because another one has succeeded. Beside the lines there are three
 //! locks. One guards what was given back, and is taken only while there is any: that needs a receive that was dropped between its
-//! hand-over and its next poll, or an outcome that nobody got, of a select or as a waker panicked. One is that of the [pool](pool):
-//! nodes come from a store of the thread's own, which takes more, or gives some back, under it, less than once in dozens of nodes
-//! if they return to their threads. The third guards the nodes in limbo: whoever leaves one there takes it, and whoever refills its
-//! store.
+//! hand-over and its next poll, or an outcome that nobody got, of a select or as a waker panicked. One is that of the
+//! [pool](pool): nodes come from a store of the thread's own, which takes more, or gives some back, under it, less than once in
+//! dozens of nodes if they return to their threads. The third guards the nodes in limbo: whoever leaves one there takes it, and
+//! whoever refills its store.
 //!
 //! # Limits
 //!
-//! A node's number has 21 bits, beside that of its kind: some 2 million plain operations can wait at a time, in the whole program,
-//! and as many branches of selects. One more panics, outside of all locks, as a panic's hook is foreign code; a plain operation has
-//! done nothing before. (A value that was received and is given back, by a select or as a waker panics, needs a node, too: if there
-//! is none it is dropped.)
+//! A node's number has 21 bits, beside that of its kind: some 2 million plain operations can wait at a time, in the whole
+//! program, and as many branches of selects. One more panics, outside of all locks, as a panic's hook is foreign code; a plain
+//! operation has done nothing before. (A value that was received and is given back, by a select or as a waker panics, needs a
+//! node, too: if there is none it is dropped.)
 //!
 //! # Sources
 //!

@@ -22,9 +22,9 @@
 //!    otherwise it gives the node back, through the anchor, or parts with it.
 //! 3. The *parker* and the payload belong to whoever has the node. The owner may compare the parker with another waker at any time,
 //!    and put that one *beside* it ([`Waiter::park_beside`]), in a node that holds nothing else: then that one counts.
-//! 4. A node is freed by its owner; by whoever it was given back to; by the second of the two that part with it; if it waits to be
-//!    granted or told something, by the peer that finds it GONE; or, where the owner leaves it in limbo (a send, a wait for a close
-//!    or a change), by anybody after the peer is through with it.
+//! 4. A node is freed by its owner; by whoever it was given back to; by the second of the two that part with it; if it waits to
+//!    be granted or told something, by the peer that finds it GONE; or, where the owner leaves it in limbo (a send, a wait for a
+//!    close or a change), by anybody after the peer is through with it.
 
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};

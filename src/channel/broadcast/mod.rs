@@ -20,9 +20,10 @@
 //! ```
 //!
 //! Each receiver gets a clone of the value, except the one that sees it last, which gets the value itself (unless another one is
-//! still cloning it). A value leaves the channel as soon as all have seen it; without receivers nothing is kept. Several receivers
-//! may clone a value at the same time: so handles are `Send` only for values that are `Sync`, too. If only the latest value counts,
-//! [`watch`](super::watch) is smaller; if each value is for one receiver, use a [`bounded`](crate::bounded) channel.
+//! still cloning it). A value leaves the channel as soon as all have seen it; without receivers nothing is kept. Several
+//! receivers may clone a value at the same time: so handles are `Send` only for values that are `Sync`, too. If only the latest
+//! value counts, [`watch`](super::watch) is smaller; if each value is for one receiver, use a [`bounded`](crate::bounded)
+//! channel.
 //!
 //! A receiver is one follower: its operations take `&mut self`, and a clone follows independently from the same place.
 

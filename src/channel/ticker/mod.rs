@@ -57,9 +57,9 @@
 // ORDERING: a wake acquires and releases, the exchange that makes `wakes` 0 releases, and the one before another look acquires: each
 // who runs it sees what those before have done, and what it was woken for.
 //
-// A wake within the actor's own run (a receiver's waker that takes the next tick at once) is counted only, so that it does not run
-// within itself. Foreign wakers that panic: the actor is run to its rest (but no further than a hundred panics), then the last
-// panic goes on.
+// A wake within the actor's own run (a receiver's waker that takes the next tick at once) is counted only, so that it does not
+// run within itself. Foreign wakers that panic: the actor is run to its rest (but no further than a hundred panics), then the
+// last panic goes on.
 //
 // Why a send and not a value in a buffer: a policy needs to know when a tick is *taken*, which is when its send completes.
 

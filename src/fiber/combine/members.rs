@@ -6,8 +6,8 @@
 //! Invariants:
 //!
 //! 1. A member is dropped once: in the poll in which it gets ready, or by [`Members::clear`], or with the set.
-//! 2. If the poll of a member panics, all others are dropped before the panic goes on. (Also if the waker of an earlier poll of the
-//!    set panics as it is dropped for another one.)
+//! 2. If the poll of a member panics, all others are dropped before the panic goes on. (Also if the waker of an earlier poll of
+//!    the set panics as it is dropped for another one.)
 //! 3. A member whose drop panics keeps no other from being dropped. (The set underneath would leak the rest, so members
 //!    leave their places before it sees them go.) The first such panic goes on afterwards.
 //! 4. What gets ready counts against the fiber's budget: a set of members that are ready at once lets others run.

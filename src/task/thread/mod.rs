@@ -72,7 +72,8 @@ fn drive<F: Future + ?Sized>(
         if bug!("block_on_looks_late") {
             seen = parker.seen();
         }
-        // Once the time is up: one last look, as what woke it, or has not woken it yet, may have been in time. (None if it was up before.)
+        // Once the time is up: one last look, as what woke it, or has not woken it yet, may have been in time. (None if it was up
+        // before.)
         if let Some(now) = parker.woken(seen) {
             if std::mem::replace(&mut late, is_late(deadline)) {
                 return None;

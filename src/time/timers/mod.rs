@@ -35,10 +35,10 @@
 //! ORDERING: Relaxed for `next`: the sleepers' lock orders what has to be seen (6), fences do between a worker that sets one and
 //! who is about to sleep in a call (5), and for the rest it is a hint that may be late, but not for ever.
 //!
-//! Wakers are foreign code: they are cloned before a lock is taken, and dropped and woken after it was given up. Before one of them
-//! waits, by leno's means, the rest of what was due with it is woken (unless such waits are nested 16 deep: what is left waits with
-//! the innermost): so those that are due at one time must not wait for each other in a circle, or for what an earlier one does
-//! after its wait.
+//! Wakers are foreign code: they are cloned before a lock is taken, and dropped and woken after it was given up. Before one of
+//! them waits, by leno's means, the rest of what was due with it is woken (unless such waits are nested 16 deep: what is left
+//! waits with the innermost): so those that are due at one time must not wait for each other in a circle, or for what an earlier
+//! one does after its wait.
 //!
 //! Progress: setting a timer and clearing one take a constant number of steps under a lock, amortized; firing and closing one per
 //! timer; and a jump of a virtual clock walks the next bucket.
