@@ -39,49 +39,37 @@ pub trait Operated {
     }
 }
 
-#[allow(private_interfaces, reason = "as above")]
-impl<O: Operated> Operated for &mut O {
-    type Branch = O::Branch;
-    type Output = O::Output;
+/// One that is only lent: its owner keeps it.
+macro_rules! lent {
+    ($([$($generics:tt)*] $Lent:ty;)+) => {$(
+        #[allow(private_interfaces, reason = "as above")]
+        impl<$($generics)*> Operated for $Lent {
+            type Branch = O::Branch;
+            type Output = O::Output;
 
-    const CALL: &'static str = O::CALL;
+            const CALL: &'static str = O::CALL;
 
-    fn operation(&mut self) -> &mut Operation<O::Branch> {
-        (**self).operation()
-    }
+            fn operation(&mut self) -> &mut Operation<O::Branch> {
+                (**self).operation()
+            }
 
-    fn convert(&mut self, outcome: <O::Branch as Branch>::Output) -> O::Output {
-        (**self).convert(outcome)
-    }
+            fn convert(&mut self, outcome: <O::Branch as Branch>::Output) -> O::Output {
+                (**self).convert(outcome)
+            }
 
-    fn give_back(&mut self, output: O::Output) {
-        (**self).give_back(output);
-    }
+            fn give_back(&mut self, output: O::Output) {
+                (**self).give_back(output);
+            }
 
-    fn end(&mut self) {}
+            fn end(&mut self) {}
+        }
+    )+};
 }
 
-/// As `&mut O`: also what is pinned, though it need not be, is claimed.
-#[allow(private_interfaces, reason = "as above")]
-impl<O: Operated + Unpin> Operated for Pin<&mut O> {
-    type Branch = O::Branch;
-    type Output = O::Output;
-
-    const CALL: &'static str = O::CALL;
-
-    fn operation(&mut self) -> &mut Operation<O::Branch> {
-        (**self).operation()
-    }
-
-    fn convert(&mut self, outcome: <O::Branch as Branch>::Output) -> O::Output {
-        (**self).convert(outcome)
-    }
-
-    fn give_back(&mut self, output: O::Output) {
-        (**self).give_back(output);
-    }
-
-    fn end(&mut self) {}
+lent! {
+    [O: Operated] &mut O;
+    // (What is pinned, though it need not be, is claimed, too.)
+    [O: Operated + Unpin] Pin<&mut O>;
 }
 
 /// Makes a future of a struct whose field `operation` is an operation of `$branch`.
