@@ -1,8 +1,11 @@
 //! Telling one, telling all, leaving; the condition variable, the barrier, the group, the cell over it or beside it.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
+use leno::select::{Selected2, foreign, select_biased as select};
 use leno::sync::{Barrier, Condvar, Mutex, Notify, OnceCell, WaitGroup};
 
 use super::harness::atomic::{AtomicUsize, Ordering};
@@ -118,6 +121,58 @@ pub(crate) fn notified_dropped_alone() {
     drop(leaving);
     telling.join().unwrap();
     assert!(settle(&mut notify.notified()).is_ready(), "kept");
+}
+
+/// Two are told of while a select polls a future that is none of leno's: the select is told of one, and the other is kept.
+pub(crate) fn notify_one_twice_against_a_select() {
+    let notify = Arc::new(Notify::new());
+    let mut never = poll_fn(|_| Poll::<()>::Pending);
+    let mut selecting = select((notify.notified(), foreign(&mut never)));
+    assert!(poll(&mut selecting).is_pending());
+    let other = Arc::clone(&notify);
+    let telling = thread::spawn(move || {
+        other.notify_one();
+        other.notify_one();
+    });
+    let early = poll(&mut selecting);
+    telling.join().unwrap();
+    assert!(early.is_ready() || settle(&mut selecting).is_ready(), "it waits");
+    assert!(poll(&mut notify.notified()).is_ready(), "the other one is kept");
+    assert!(poll(&mut notify.notified()).is_pending(), "two were told of");
+    notify.assert_valid();
+}
+
+/// One is told of while a select polls a future that completes: the select takes note of it, or the next one in line is told.
+pub(crate) fn notify_one_against_a_select_that_goes() {
+    let notify = Arc::new(Notify::new());
+    let mut polls = 0;
+    let mut second = poll_fn(|_| {
+        polls += 1;
+        if polls == 2 { Poll::Ready(()) } else { Poll::Pending }
+    });
+    let mut notified = notify.notified();
+    let mut selecting = select((&mut notified, foreign(&mut second)));
+    assert!(poll(&mut selecting).is_pending());
+    let mut behind = notify.notified();
+    let woken = Woken::new();
+    assert!(poll_with(&mut behind, &woken).is_pending());
+    let other = Arc::clone(&notify);
+    let telling = thread::spawn(move || other.notify_one());
+    let early = poll(&mut selecting);
+    telling.join().unwrap();
+    let outcome = if early.is_ready() { early } else { settle(&mut selecting) };
+    drop(selecting);
+    match outcome {
+        Poll::Ready(Selected2::First(())) => {
+            assert!(woken.count() == 0 && poll(&mut behind).is_pending(), "one was told of");
+        }
+        Poll::Ready(Selected2::Second(())) => {
+            assert!(poll(&mut notified).is_pending(), "it has lost");
+            assert!(woken.count() > 0 && settle(&mut behind).is_ready(), "it is passed on");
+        }
+        Poll::Pending => panic!("one of the two has happened"),
+    }
+    notify.assert_valid();
 }
 
 /// A wait under a mutex meets who brings the condition about.

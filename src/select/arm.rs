@@ -12,7 +12,7 @@ use super::macros::Which;
 use super::order::Order;
 use crate::task::budget;
 use crate::task::error::shielded;
-use crate::wait::{Attempt, Branch, By, Cancelled, Operated, Tray, Waiter, for_all};
+use crate::wait::{Attempt, Branch, By, Cancelled, Operated, Tray, Waiter, both, for_all};
 
 /// What the driver does with a branch, whatever its type; the outcome stays in the arm. For a future that can only be polled, most
 /// of this is not called, or does nothing.
@@ -62,6 +62,9 @@ pub trait Arm {
 
     /// Takes what is to be sent out of the node again, if it is there: nothing has happened.
     fn end_loan(&mut self, _node: &Waiter) {}
+
+    /// A peer has given this node back. See [`Branch::given_back`].
+    fn given_back(&mut self, _node: &Waiter) {}
 
     /// Whether both sides of one thing can wait where it does: a rendezvous.
     fn has_both_sides(&mut self) -> bool {
@@ -394,26 +397,27 @@ impl<O: Operated> Arm for Claimed<O> {
             self.is_through = true;
             return true;
         }
-        // (It may be over before this one waits again.)
-        operation.branch_mut().lost();
         assert!(
             operation.is_fresh(),
             "a leno operation was selected while lent to another select, which was forgotten"
         );
+        // (It may be over before this one waits again.)
+        operation.branch_mut().lost();
         false
     }
 
     #[cold]
     fn stand_down(&mut self) {
-        let operation = self.future.operation();
         // (Both, also if the drop of a waker panics.)
-        for_all([false, true].into_iter(), |is_down| {
-            if !is_down {
-                operation.stand_down();
-            } else if operation.is_fresh() {
-                operation.branch_mut().lost();
-            }
-        });
+        both(
+            self.future.operation(),
+            |operation| operation.stand_down(),
+            |operation| {
+                if operation.is_fresh() {
+                    operation.branch_mut().lost();
+                }
+            },
+        );
     }
 
     #[inline(always)]
@@ -449,6 +453,10 @@ impl<O: Operated> Arm for Claimed<O> {
 
     fn end_loan(&mut self, node: &Waiter) {
         self.future.operation().end_loan(node);
+    }
+
+    fn given_back(&mut self, node: &Waiter) {
+        self.future.operation().branch_mut().given_back(node.as_ref());
     }
 
     fn has_both_sides(&mut self) -> bool {
@@ -501,18 +509,17 @@ impl<O: Operated> Arm for Claimed<O> {
             // Its outcome, there already or not, is for whoever asks next: the future, if that was lent.
             return;
         }
-        let operation = self.future.operation();
         // The next one in line may be woken by it; should that panic, the operation is still as one that was not begun.
-        for_all([true, false].into_iter(), |leaves| {
-            if leaves {
-                let _ = operation.cancel(None);
-            } else {
+        both(
+            self.future.operation(),
+            |operation| _ = operation.cancel(None),
+            |operation| {
                 if operation.is_over() {
                     operation.renew();
                 }
                 operation.branch_mut().lost();
-            }
-        });
+            },
+        );
     }
 
     fn note_taken(&mut self) {

@@ -53,7 +53,8 @@ use super::arm::{Arms, Glanced, NO_ARM, Open, Tuple};
 use super::order::Order;
 use crate::task::{budget, thread, watch};
 use crate::wait::{
-    Anchor, AnchorRef, Attempt, Busied, By, Foreign, GivenBack, State, Waiter, for_all, look_again, step,
+    Anchor, AnchorRef, Attempt, Busied, By, Foreign, GivenBack, State, Waiter, both, for_all, look_again,
+    step,
 };
 
 /// Branches whose registrations need no memory of their own.
@@ -744,6 +745,7 @@ impl Driver {
             any = true;
             let index = node.index();
             self.end_loans(arms, index);
+            arms.arm(index).given_back(&node);
             let branch = &mut self.branches[index];
             branch.stage = stage;
             uncovers |= branch.partner.take().is_some();
@@ -872,13 +874,11 @@ impl Driver {
     /// The select is dropped, and was started. A branch may have its outcome still: the waker of a peer, called just then, has
     /// panicked.
     pub(super) fn end(&mut self, arms: &mut impl Arms) {
-        for_all([false, true].into_iter(), |has_left| {
-            if !has_left {
-                self.leave(arms, false);
-            } else {
-                for_all(0..arms.count(), |index| arms.arm(index).discard());
-            }
-        });
+        both(
+            (self, arms),
+            |(driver, arms)| _ = driver.leave(*arms, false),
+            |(_, arms)| for_all(0..arms.count(), |index| arms.arm(index).discard()),
+        );
     }
 
     /// The operation that a peer has claimed goes on by itself.

@@ -20,7 +20,7 @@ use crate::task::budget;
 use crate::task::error::Elapsed;
 use crate::task::shows;
 use crate::task::thread;
-use crate::wait::{for_all, future};
+use crate::wait::{both, for_all, future};
 
 /// Sets have numbers, so that a token of one is not taken for a token of another. Their branches have, too; a set never uses one
 /// again.
@@ -579,14 +579,16 @@ impl Default for Select<'_> {
 
 impl Drop for Select<'_> {
     fn drop(&mut self) {
-        for_all([false, true].into_iter(), |has_left| {
-            if !has_left {
-                self.stop();
-            } else if !bug!("set_keeps_unused") {
-                // What has happened, and nobody has taken.
-                for_all(self.branches.all.iter_mut(), |branch| branch.operation.discard());
-            }
-        });
+        both(
+            self,
+            |set| set.stop(),
+            // What has happened, and nobody has taken.
+            |set| {
+                if !bug!("set_keeps_unused") {
+                    for_all(set.branches.all.iter_mut(), |branch| branch.operation.discard());
+                }
+            },
+        );
     }
 }
 

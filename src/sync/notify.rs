@@ -18,11 +18,9 @@ use crate::wait::{Operation, future};
 /// Waiters are served FIFO. A future that was notified by `notify_one` and is no longer polled keeps the notification
 /// until it is dropped, and then passes it on.
 ///
-/// A branch of a select that is being polled at that moment, beside a future that is none of leno's, or that is about to begin,
-/// does not count as waiting: the notification goes to the next waiter, or is stored, and the select finds it there. As at most
-/// one is stored, a second one that comes at that moment, with nobody else to get it, is lost. So where several wait in such
-/// selects, let each look again before it waits, and notify the next one if there is more; or use a
-/// [`Semaphore`](super::Semaphore), which counts.
+/// A branch of a select waits as a future of its own does: from the first poll that leaves the select pending to its end. If the
+/// select ends without it, what it was notified of passes on. A future that waits already, and is lent to a select, leaves the queue
+/// until that poll is over: meanwhile `notify_one` notifies the next waiter, or stores, of several notifications one.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -53,7 +53,7 @@
 //! 4. No foreign code runs while permits are in hand.
 //!
 //! *Why 2 holds.* It can become false in two ways: permits are added to the pot, or a waiter that wants more than one is no longer
-//! first. (While only wishes for one are in line no hand is too small, and nobody touches the pot.) Whoever adds looks at the word
+//! first. (While only wishes for one are in line no hand is too small, and nothing comes into the pot.) Whoever adds looks at the word
 //! after that; whoever takes such a waiter out looks into the pot after that, by emptying it. Both touch the pot by
 //! read-modify-writes. If the emptying comes first, the one that adds acquires it, and sees a word at least as new as the other has
 //! seen; if the addition comes first, it is emptied out. (The same with a close: it empties the pot when all are taken out.)
@@ -92,7 +92,7 @@ const PERMITS: u64 = (1 << REST_BITS) - 1;
 const ONE_STAY: u64 = 1 << REST_BITS;
 
 pub struct Permits {
-    line: Line,
+    pub(super) line: Line,
     pot: AtomicU64,
 }
 
@@ -141,16 +141,10 @@ impl Permits {
         }
     }
 
-    #[inline(always)]
-    pub(super) fn glance(&self) -> Word {
-        // ORDERING: Relaxed: the exchange that follows acquires.
-        Word(self.line.word().load(Ordering::Relaxed))
-    }
-
     /// One exchange, if so many are free.
     #[inline(always)]
     pub(super) fn quick(&self, permits: u64) -> bool {
-        let word = self.glance();
+        let word = self.line.glance();
         word.is_free()
             && word.rest() >= permits
             && !word.has(CLOSED)
@@ -177,7 +171,7 @@ impl Permits {
     /// Gives permits back by one exchange, if nobody waits for them.
     #[inline]
     fn release_quickly(&self, permits: u64) -> bool {
-        let word = self.glance();
+        let word = self.line.glance();
         // ORDERING: Release pairs with `quick`; Acquire: they may be handed on.
         word.is_free()
             && !word.has(UPGRADING)

@@ -87,6 +87,12 @@
 //! 5. `starving` counts the operations that say so of themselves; at its maximum no more are counted, and these do not say so.
 //! 6. No foreign code runs before the lock has been freed or granted.
 //!
+//! # Limits
+//!
+//! The version has 28 bits, as the counts beside it take the rest: an operation that is suspended between its look at the word and
+//! its exchange, while exactly a multiple of 2^28 waiters come up or go, and the same node stands there again, takes the word for
+//! the one that it has seen.
+//!
 //! # Progress, cost
 //!
 //! The steps are lock-free. Locked instructions: lock 1 and unlock 1, uncontended; wait 1, and the cloned waker; tell 2,
@@ -203,12 +209,6 @@ impl RawMutex {
         self.line.load().has(FAIR)
     }
 
-    #[inline(always)]
-    fn glance(&self) -> Word {
-        // ORDERING: Relaxed: the exchange that follows acquires.
-        Word(self.line.word().load(Ordering::Relaxed))
-    }
-
     /// One exchange, from a word that is open.
     #[inline(always)]
     fn take(&self, word: Word) -> bool {
@@ -221,7 +221,7 @@ impl RawMutex {
     #[inline]
     pub(super) fn try_lock(&self) -> bool {
         loop {
-            let word = self.glance();
+            let word = self.line.glance();
             if !is_open(word) {
                 return false;
             }
@@ -320,7 +320,7 @@ impl RawMutex {
     /// Tells those who wait that the lock is free: see the header.
     #[cold]
     fn tell(&self) {
-        let word = self.glance();
+        let word = self.line.glance();
         if starving(word) > 0 && !is_vain(word) {
             self.step_anew();
         }
@@ -511,7 +511,7 @@ impl Branch for Acquire {
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<Locked>) -> bool {
-        let word = self.raw.glance();
+        let word = self.raw.line.glance();
         if word.has(LOCKED) || starving(word) > 0 {
             return false;
         }
@@ -523,7 +523,7 @@ impl Branch for Acquire {
     }
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Locked>) -> Attempt<()> {
-        let word = self.raw.glance();
+        let word = self.raw.line.glance();
         let steps_back = starving(word) > 0 && !is_vain(word) && self.past & OLD == 0;
         if steps_back && is_open(word) && !thread::is_in_haste() {
             self.step_back();
@@ -580,7 +580,7 @@ impl Branch for Acquire {
     /// It may be behind one that was told and is dead.
     #[inline]
     fn is_worth_a_look(&self) -> bool {
-        is_open(self.raw.glance())
+        is_open(self.raw.line.glance())
     }
 
     /// Invariant 3.

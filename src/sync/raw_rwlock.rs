@@ -93,7 +93,7 @@ impl RawRwLock {
     /// Takes what an upgradable reader lacks, if nobody else reads.
     pub(super) fn try_upgrade(&self) -> bool {
         loop {
-            let word = self.permits.glance();
+            let word = self.permits.line.glance();
             if self.permits.quick(OTHERS.into()) {
                 return true;
             }

@@ -28,7 +28,7 @@
 //! | STORED | wait | not STORED | was told |
 //! | nobody waits, not STORED | wait | me | |
 //! | somebody waits | wait | joins the line behind the word | |
-//! | somebody waits | tell one | next, V | grants; one that has left, or whose round is over: goes on |
+//! | somebody waits | tell one | next, V | grants, or leaves it in the node; one that has left, or whose round is over: goes on |
 //! | nobody waits | tell one | STORED, V | where these are kept |
 //! | any | tell all | round + 1, and V | goes on with those in line |
 //! | any | the last worker is done | count 0 and round + 1, and V | the same |
@@ -39,6 +39,14 @@
 //! when the future was made, and not when it was first polled: between these two nothing is missed.)
 //!
 //! One that was told alone and leaves without having taken note passes it on; one that was told with all others does not.
+//!
+//! *A select at work.* A branch waits also while its select is polled, when nobody can claim that: its node goes back to the select.
+//! What it was told is in that node, put there before the claim is tried, when the node is the peer's (popped is claimed), and the
+//! claim's exchange hands it over with the node. So it counts as told. The select finds it when it takes the node back, as it does
+//! before it waits again, wins, or leaves: the branch has *heard*, and need not wait; if another one has won, it passes that on.
+//! (To go on as if nobody waited, as elsewhere, would lose it: what is stored is one.) A select that has ended has no use for what
+//! is in a node that was popped, nor does it look there; one that only asks what is ready is not told, as it takes nothing: there
+//! it is as if nobody waited.
 //!
 //! # Invariants
 //! 1. STORED implies that nobody waits.
@@ -52,6 +60,9 @@
 //! exchange of the word: so it comes before that of `tell_all`, which acquires it, or after it, and sees the round.
 //!
 //! # Limits
+//!
+//! One that waits, and is lent to a select, leaves the line as the select begins: until that stands in the line itself, having
+//! looked at each of its branches, it does not wait.
 //!
 //! A round has 32 bits: one that was not polled, or is suspended in the middle of a poll, while exactly a multiple of 2^32 rounds
 //! come and go takes a later one for its own, and waits for the next.
@@ -70,8 +81,8 @@ use super::borrowed::Borrowed;
 use crate::prim::{self, AtomicU64, Ordering};
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Left, Line, NodeRef, OWN, Parcel, Primitive, State, Tray, Waiter, Word, outcome,
-    stands,
+    Attempt, Branch, By, Left, Line, Met, NodeRef, OWN, Parcel, Primitive, State, Tray, Waiter, Word,
+    outcome, stands,
 };
 
 const STORED: u64 = OWN[0];
@@ -240,13 +251,17 @@ impl Signal {
 
     /// Tells the one that stands in this word; `by` is to wake it. False: look again.
     fn tell_first(&self, word: Word, told: Told, by: &mut By, gone: &mut Left) -> bool {
-        let Some(claim) = self.pop_and_claim(word, 0, by) else { return false };
+        let Some(popped) = self.pop(word, |word| self.bump(word)) else { return false };
+        // SAFETY: a `Hearing` hears how it was told, if it was, and there is one side.
+        let claim = match unsafe { popped.tell(Some(told), by) } {
+            Met::Waiting(claim) => claim,
+            Met::AtWork => return !bug!("told_at_work_is_nobody"),
+            Met::Nobody => return false,
+        };
         if bug!("told_unchecked") {
             by.wakes(claim.done());
             return true;
         }
-        // SAFETY: a `Hearing` hears how it was told.
-        unsafe { claim.put(Parcel::new(told)) };
         match claim.grant() {
             Ok(waker) => by.wakes(waker),
             Err(left) => {
@@ -323,14 +338,19 @@ fn is_last(rounds: u64, size: usize) -> bool {
     (rounds & COUNT) + 1 >= size as u64
 }
 
+/// What a node says of which nobody was told.
+const NOT_TOLD: Option<Told> = None;
+
 /// Waiting to be told, as a branch.
 pub struct Hearing {
     signal: Borrowed<Signal>,
     /// In which it began.
     round: u32,
     what: What,
-    /// How it was told, if it was asked before it was awaited.
+    /// How it was told, if it was asked before it was awaited, or while its select was at work.
     heard: Option<Told>,
+    /// It was the latter: if the select goes without it, so does what was heard.
+    heard_at_work: bool,
 }
 
 /// For whom it is.
@@ -349,12 +369,12 @@ impl Hearing {
     pub(crate) unsafe fn new(signal: *const Signal, what: What) -> Self {
         // SAFETY: the caller's promise.
         let signal = unsafe { Borrowed::new(signal) };
-        Hearing { signal, round: signal.round(), what, heard: None }
+        Hearing { signal, round: signal.round(), what, heard: None, heard_at_work: false }
     }
 
     /// It was told, and is to say so when it is asked the next time.
     pub(super) fn remember(&mut self, told: Told) {
-        self.heard = Some(told);
+        (self.heard, self.heard_at_work) = (Some(told), false);
     }
 
     /// How it was told, if it was to say so, which it is not any more.
@@ -384,6 +404,15 @@ impl Hearing {
     fn is_over_by_now(&self) -> bool {
         // ORDERING: AcqRel: see the header.
         round_of(self.signal.rounds.fetch_add(0, Ordering::AcqRel)) != self.round
+    }
+
+    /// How it was told that waits by this node.
+    ///
+    /// # Safety
+    /// The node is this operation's, and DONE.
+    unsafe fn told(node: NodeRef) -> Told {
+        // SAFETY: who has told it has put this.
+        unsafe { node.take::<Option<Told>>() }.open().expect("it was told")
     }
 
     /// Whether what is told alone while nobody waits is stored for who comes.
@@ -433,6 +462,25 @@ impl Branch for Hearing {
         Attempt::Ready(())
     }
 
+    fn stow(&mut self, node: NodeRef) {
+        // SAFETY: the node is this operation's, and empty.
+        unsafe { node.put(Parcel::new(NOT_TOLD)) };
+    }
+
+    fn given_back(&mut self, node: NodeRef) {
+        // SAFETY: the node is this operation's; `stow` has put this, or who has told it.
+        let told = unsafe { node.take() }.open();
+        if told != NOT_TOLD && !bug!("heard_at_work_is_forgotten") {
+            (self.heard, self.heard_at_work) = (told, true);
+        }
+    }
+
+    fn pass_on(&mut self) {
+        if std::mem::take(&mut self.heard_at_work) && !bug!("heard_at_work_is_kept") {
+            self.discard();
+        }
+    }
+
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "a signal has one side");
         // The word first: see invariant 2.
@@ -447,15 +495,15 @@ impl Branch for Hearing {
     stands!(self => &*self.signal);
 
     unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<Told>) {
-        // SAFETY: DONE: whoever told it has put this.
-        unsafe { node.take::<Told>() }.serve(tray);
+        // SAFETY: DONE.
+        tray.put(unsafe { Self::told(node) });
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
         match node.as_ref().leave() {
             State::DONE => {
-                // SAFETY: as in `finish`.
-                let told = unsafe { node.as_ref().take::<Told>() }.open();
+                // SAFETY: DONE.
+                let told = unsafe { Self::told(node.as_ref()) };
                 node.free();
                 self.pass(told);
             }

@@ -14,7 +14,8 @@
 //! *POKING*: the peer that has moved OPEN to BUSY still has the parker in its hands; an owner that is polled meanwhile
 //! looks again later. Others add to the list as usual.
 //!
-//! Nodes that are given back are chained through their own `next`.
+//! Nodes that are given back are chained through their own `next`. (A peer with something to tell leaves it in
+//! the node, and need not go on: see [`tell`](super::node::Popped::tell).)
 //!
 //! # Seniority
 //!

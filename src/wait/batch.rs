@@ -27,6 +27,12 @@ pub(crate) fn for_all<I: Iterator, F: FnMut(I::Item)>(items: I, f: F) {
     }
 }
 
+/// Does one thing to `it` and then another, the way [`for_all`] calls.
+#[inline(always)]
+pub(crate) fn both<S>(mut it: S, first: impl Fn(&mut S), second: impl Fn(&mut S)) {
+    for_all([true, false].into_iter(), |is_first| if is_first { first(&mut it) } else { second(&mut it) });
+}
+
 /// Foreign data, dropped the way [`for_all`] calls: each item, even if the drop of another panics, and also during a panic.
 pub(crate) struct Foreign<I: IntoIterator + Default>(pub(crate) I);
 

@@ -121,7 +121,13 @@ impl Line {
         Word(self.word.load(if prim::MODEL { Ordering::Acquire } else { Ordering::SeqCst }))
     }
 
-    /// The word itself, for the quick ways of a primitive.
+    /// The same, for the quick ways of a primitive: the exchange that follows acquires.
+    #[inline(always)]
+    pub(crate) fn glance(&self) -> Word {
+        Word(self.word.load(Ordering::Relaxed))
+    }
+
+    /// The word itself, for the same.
     #[inline(always)]
     pub(crate) fn word(&self) -> &AtomicU64 {
         &self.word

@@ -102,12 +102,12 @@ mod tests;
 mod word;
 
 pub(crate) use anchor::{Anchor, AnchorRef, Busied, By, GivenBack, Kept};
-pub(crate) use batch::{Foreign, Left, for_all, wake_all, wake_one};
+pub(crate) use batch::{Foreign, Left, both, for_all, wake_all, wake_one};
 #[cfg(any(leno_loom, leno_shuttle))]
 pub(crate) use cache::clear;
 pub(crate) use future::{Operated, future};
 pub(crate) use line::{Line, Primitive};
-pub(crate) use node::{Claim, NodeRef, Popped, State, Waiter};
+pub(crate) use node::{Claim, Met, NodeRef, Popped, State, Waiter};
 pub(crate) use operation::{
     Attempt, Branch, Cancelled, Meeting, Operation, abandon_grant, look_again, outcome, stands,
 };

@@ -462,6 +462,28 @@ impl Waiter {
     }
 }
 
+/// What a peer has met that has taken a node out of the word.
+#[must_use]
+pub(crate) enum Met {
+    /// An operation that is the peer's to complete.
+    Waiting(Claim),
+    /// A select at work, which has its node back, and looks for itself before it waits again.
+    AtWork,
+    /// It is over, or watches, or it is the peer's own, or a senior that the peer does not dare to claim: as if nobody waited. The
+    /// node has been disposed of, or is in the peer's [`By`].
+    Nobody,
+}
+
+impl Met {
+    #[inline(always)]
+    fn waiting(self) -> Option<Claim> {
+        match self {
+            Met::Waiting(claim) => Some(claim),
+            Met::AtWork | Met::Nobody => None,
+        }
+    }
+}
+
 /// A node that was taken out of the word; its operation may still have to be claimed.
 #[must_use]
 pub(crate) struct Popped {
@@ -479,14 +501,28 @@ impl Popped {
         Popped { node: unsafe { NodeRef::named(word.first()) }, word }
     }
 
-    /// Claims the operation, which waits on `side`. `None`: the select is over, or in other hands, or watches, or it is the
-    /// caller's own, or a senior that it does not dare to claim; the node has been disposed of, or is in `by`.
+    /// Claims the operation, which waits on `side`. `None`: it is [not waiting](Met) as far as the caller is concerned.
     #[inline]
     pub(crate) fn claim(self, side: u64, by: &mut By) -> Option<Claim> {
         if self.node.is_bare() {
             return Some(Claim { node: self.node, is_bare: true });
         }
-        self.claim_linked(side, by)
+        self.claim_linked(side, by, |_| {}).waiting()
+    }
+
+    /// Puts what the operation is to hear into its node, and claims it. A select at work has that, with its node: see
+    /// [`Branch::given_back`](super::operation::Branch::given_back).
+    ///
+    /// # Safety
+    /// The operation hears a `T`, waits where there is one side, and has stowed a `T` that says nothing.
+    pub(crate) unsafe fn tell<T: Copy>(self, told: T, by: &mut By) -> Met {
+        // SAFETY: popped is claimed; of a branch that has lost the owner does not look at what it has stowed.
+        let put = |node: NodeRef| unsafe { node.put(Parcel::new(told)) };
+        if self.node.is_bare() {
+            put(self.node);
+            return Met::Waiting(Claim { node: self.node, is_bare: true });
+        }
+        self.claim_linked(0, by, put)
     }
 
     /// The same for a plain caller. `Err`: nothing is claimed; whom to poke.
@@ -496,7 +532,7 @@ impl Popped {
             return Ok(Claim { node: self.node, is_bare: true });
         }
         let mut by = By::plain();
-        let claim = self.claim_linked(side, &mut by);
+        let claim = self.claim_linked(side, &mut by, |_| {}).waiting();
         let kept = by.take_kept();
         by.end();
         if bug!("met_are_forgotten") {
@@ -513,10 +549,14 @@ impl Popped {
         Claim::of(self.node)
     }
 
+    /// `put`: what is done to the node before the claim, if that is tried.
     #[cold]
-    fn claim_linked(self, side: u64, by: &mut By) -> Option<Claim> {
-        let Some(anchor) = self.node.anchor() else { return Some(Claim::of(self.node)) };
+    fn claim_linked(self, side: u64, by: &mut By, put: impl FnOnce(NodeRef)) -> Met {
         let node = self.node;
+        let Some(anchor) = node.anchor() else {
+            put(node);
+            return Met::Waiting(Claim::of(node));
+        };
         // It is a select that waits on both sides.
         let two = self.word.has(TWO);
         let chosen = if two && self.word.side() != side && !bug!("pair_has_one_side") {
@@ -529,21 +569,22 @@ impl Popped {
         // Read before the claim: after one by the other node this node is the select's again.
         let stamp = (chosen != node.number()).then(|| node.stamp());
         if !by.may_claim(anchor, node, two) {
-            return None;
+            return Met::Nobody;
         }
+        put(node);
         match (anchor.claim(node, chosen), stamp) {
-            (Advance::Yes, None) => Some(Claim::of(node)),
+            (Advance::Yes, None) => Met::Waiting(Claim::of(node)),
             (Advance::Yes, Some(stamp)) => {
                 // SAFETY: claimed.
                 let other = unsafe { NodeRef::named(chosen) };
                 // It is handed over in this one's place.
                 other.place().begin(At::Word, stamp);
-                Some(Claim::of(other))
+                Met::Waiting(Claim::of(other))
             }
-            (Advance::GivenBack, _) => None,
+            (Advance::GivenBack, _) => Met::AtWork,
             (Advance::Over, _) => {
                 self.part();
-                None
+                Met::Nobody
             }
         }
     }

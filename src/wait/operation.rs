@@ -127,6 +127,10 @@ pub(crate) trait Branch {
     /// Moves it back.
     fn unstow(&mut self, _node: NodeRef) {}
 
+    /// Its select, which was at work, has this node back from a peer: for an operation that hears what that peer had to
+    /// [tell](super::node::Popped::tell) it.
+    fn given_back(&mut self, _node: NodeRef) {}
+
     /// Whether it may have found nothing only because somebody is not through with what it has taken. Asked when nothing was found,
     /// before that is reported.
     fn is_unsure(&self) -> bool {
@@ -182,7 +186,7 @@ pub(crate) trait Branch {
         state == State::LOOK
     }
 
-    // The next four are for locks: wrappers of the branches of channels do not forward them.
+    // The next four are for locks (and the second for what is heard): wrappers of the branches of channels do not forward them.
 
     /// Whether it should look when polled while it waits, although nobody has told it to.
     fn is_worth_a_look(&self) -> bool {

@@ -1,12 +1,14 @@
 //! `Notify`: M2, M7, M8.
 
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use leno::select::{Selected2, select, select_biased};
+use leno::select::{Selected2, foreign, select, select_biased};
 use leno::sync::{Notified, NotifiedArc, Notify};
 
 use crate::support::{Crew, Event, Place, PollExt, hooked_waker, within};
@@ -154,6 +156,68 @@ fn a_branch_of_a_select() {
     b.assert_valid();
 }
 
+/// M2: a branch waits also while its select polls a future that is none of leno's.
+#[test]
+fn a_branch_of_a_select_at_work() {
+    let notify = Notify::new();
+    let polled_twice = |then: fn(&Notify) -> Poll<()>| {
+        let (mut polls, notify) = (0, &notify);
+        poll_fn(move |_| {
+            polls += 1;
+            if polls == 2 { then(notify) } else { Poll::Pending }
+        })
+    };
+    let mut telling_two = pin!(polled_twice(|notify| {
+        notify.notify_one();
+        notify.notify_one();
+        Poll::Pending
+    }));
+    let mut selecting = select_biased((notify.notified(), foreign(&mut telling_two)));
+    selecting.must_wait("not told");
+    assert!(matches!(selecting.must_be_ready("told"), Selected2::First(())));
+    notify.notified().must_be_ready("kept: the other one");
+    notify.notified().must_wait("two were told of");
+
+    // It loses: that passes on, to the next one in line or to whoever comes.
+    for is_behind in [true, false] {
+        let mut notified = notify.notified();
+        let mut telling = pin!(polled_twice(|notify| {
+            notify.notify_one();
+            Poll::Ready(())
+        }));
+        let mut selecting = select_biased((&mut notified, foreign(&mut telling)));
+        selecting.must_wait("not told");
+        let mut behind = notify.notified();
+        let woken = is_behind.then(|| behind.must_wait("behind it"));
+        assert!(matches!(selecting.must_be_ready("the other one"), Selected2::Second(())));
+        drop(selecting);
+        assert!(woken.is_none_or(|woken| woken.was_woken()), "S1: the next one is told");
+        behind.must_be_ready("M2");
+        notified.must_wait("it has lost");
+    }
+
+    // It ends: by a panic of that future.
+    let mut panicking = pin!(polled_twice(|notify| {
+        notify.notify_one();
+        panic!("a foreign future");
+    }));
+    let mut selecting = select_biased((notify.notified(), foreign(&mut panicking)));
+    selecting.must_wait("not told");
+    assert!(catch_unwind(AssertUnwindSafe(|| selecting.must_wait("it panics"))).is_err());
+    drop(selecting);
+    notify.notified().must_be_ready("M2: passed on");
+
+    // It only asks: it takes nothing.
+    let mut set = leno::select::Select::new();
+    set.add(notify.notified());
+    set.ready().must_wait("not told");
+    let mut behind = notify.notified();
+    behind.must_wait("not told");
+    notify.notify_one();
+    behind.must_be_ready("nobody else takes it");
+    notify.assert_valid();
+}
+
 /// M7, C13: ten thousand are told by one call; wakers may re-enter and panic.
 #[test]
 fn ten_thousand_waiters() {
@@ -231,7 +295,53 @@ fn each_is_told(places: &[Place]) {
     assert_eq!((taken.load(Ordering::SeqCst), ended.load(Ordering::SeqCst)), (400, 1));
 }
 
-each_place!(each_is_told);
+/// M2: as many as wait are told, while their selects are being polled.
+fn each_is_told_at_work(places: &[Place]) {
+    const MEMBERS: usize = 3;
+    const ROUNDS: usize = 100;
+    let notify = Arc::new(Notify::new());
+    let (waiting, taken) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let mut crew = Crew::new("M2: each is told at work", places);
+    for _ in 0..MEMBERS {
+        let (notify, waiting, taken) = (Arc::clone(&notify), Arc::clone(&waiting), Arc::clone(&taken));
+        crew.add(move |at| async move {
+            for _ in 0..ROUNDS {
+                let mut polls = 0;
+                let mut spinning = pin!(poll_fn(|cx| {
+                    polls += 1;
+                    // (It stands in line since the first poll.)
+                    waiting.fetch_add(usize::from(polls == 2), Ordering::SeqCst);
+                    cx.waker().wake_by_ref();
+                    Poll::<()>::Pending
+                }));
+                let selecting = select_biased((notify.notified(), foreign(&mut spinning)));
+                let selected = match at {
+                    Place::Thread => selecting.wait(),
+                    _ => selecting.await,
+                };
+                assert!(matches!(selected, Selected2::First(())));
+                taken.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+    }
+    let telling = Arc::clone(&notify);
+    crew.add(move |at| async move {
+        for round in 1..=ROUNDS {
+            while waiting.load(Ordering::SeqCst) < round * MEMBERS {
+                at.pause().await;
+            }
+            (0..MEMBERS).for_each(|_| telling.notify_one());
+            while taken.load(Ordering::SeqCst) < round * MEMBERS {
+                at.pause().await;
+            }
+        }
+    });
+    crew.run();
+    notify.notified().must_wait("each notification has told one");
+    notify.assert_valid();
+}
+
+each_place!(each_is_told, each_is_told_at_work);
 
 #[test]
 fn auto_traits_and_sizes() {

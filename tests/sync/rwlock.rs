@@ -22,16 +22,23 @@ use crate::{each_place, impls};
 /// What a forgotten select was lent is forgotten with it: nobody gets a guard that is no good.
 #[test]
 fn an_upgrade_is_forgotten_by_a_select() {
-    let lock = RwLock::new(1);
-    let reader = lock.try_read().expect("free");
-    let mut upgrade = RwLockUpgradableReadGuard::upgrade(lock.try_upgradable_read().expect("free"));
-    let mut selecting = select((&mut upgrade, foreign(std::future::pending::<()>())));
-    selecting.must_wait("somebody reads");
-    std::mem::forget(selecting);
-    assert!(upgrade.into_guard().is_none());
-    drop(reader);
-    lock.assert_valid();
-    assert!(lock.try_read().is_none() && lock.try_upgradable_read().is_none(), "it is held for ever");
+    for is_lent_again in [false, true] {
+        let lock = RwLock::new(1);
+        let reader = lock.try_read().expect("free");
+        let mut upgrade = RwLockUpgradableReadGuard::upgrade(lock.try_upgradable_read().expect("free"));
+        let mut selecting = select((&mut upgrade, foreign(std::future::pending::<()>())));
+        selecting.must_wait("somebody reads");
+        std::mem::forget(selecting);
+        if is_lent_again {
+            let mut selecting = select((&mut upgrade, foreign(std::future::pending::<()>())));
+            let panicked = catch_unwind(AssertUnwindSafe(|| selecting.must_wait("it panics")));
+            assert!(panicked.is_err(), "it is lent to the one that was forgotten");
+        }
+        assert!(upgrade.into_guard().is_none());
+        drop(reader);
+        lock.assert_valid();
+        assert!(lock.try_read().is_none() && lock.try_upgradable_read().is_none(), "it is held for ever");
+    }
 }
 
 /// M1: who goes together with whom.

@@ -10,6 +10,8 @@ models! { signal:
     notify_one_during_notify_all
     notified_dropped
     notified_dropped_alone
+    notify_one_twice_against_a_select
+    notify_one_against_a_select_that_goes
     condvar_against_notify
     condvar_told_at_its_limit
     condvar_wait_dropped
