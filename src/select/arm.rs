@@ -112,7 +112,7 @@ pub trait Arm {
     /// It was told to look, and does so.
     fn told(&mut self) {}
 
-    /// It was told to look, and leaves; or it was only asked whether it would have to wait.
+    /// It was told to look, or told something, and leaves; or it was only asked whether it would have to wait.
     fn pass_on(&mut self) {}
 
     /// Moves its outcome into an `Option` of the outcome's type.

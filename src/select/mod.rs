@@ -80,12 +80,12 @@
 //! (`Ok(value) = rx.recv()`) to disable it then, and `else` for the end of all. (Beside a branch that may never come, such as one
 //! for a stop, `else` would never come either: match the error in the handler, and leave the loop there.)
 //!
-//! A waiting select is queued for each of its operations, and completes the first one that a peer claims. It cannot be
-//! claimed during a poll that has something to check: one with any other future among its branches, or with a new waker. A
-//! peer that comes just then serves the next waiter, or acts as if nobody waited; the select re-checks that branch and
-//! re-queues at the back of that line. A repeated select (as in a loop) starts at the back, too, and so does an operation that has
-//! waited by itself before. (Where a select waits to send into a full buffered channel, a new sender can get
-//! in between just as a receiver makes room.)
+//! A waiting select is queued for each of its operations, and completes the first one that a peer claims. It cannot be claimed
+//! during a poll that has something to check: one with any other future among its branches, or with a new waker. A peer that
+//! comes just then serves the next waiter, or acts as if nobody waited (but `notify_one` notifies it all the same); the select
+//! re-checks that branch and re-queues at the back of that line. A repeated select (as in a loop) starts at the back, too, and so
+//! does an operation that has waited by itself before. (Where a select waits to send into a full buffered channel, a new sender
+//! can get in between just as a receiver makes room.)
 //!
 //! # Cancelling
 //!

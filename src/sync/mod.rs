@@ -36,7 +36,8 @@
 //!
 //! FIFO has two exceptions. A branch of a select that is being polled just when it is its turn is passed over, and goes to the
 //! back of the line ([`select`](mod@crate::select#order-fairness-starvation)); a select that other futures in it keep busy may be
-//! passed over often. (Not by `notify_one`, which notifies it all the same.) And a future that has waited by itself, an upgrade too, and is then passed to a select, begins anew there.
+//! passed over often. (Not by `notify_one`, which notifies it all the same.) And a future that has waited by itself, an upgrade
+//! too, and is then passed to a select, begins anew there.
 //!
 //! # A future that nobody polls
 //!

@@ -25,7 +25,7 @@
 //! | `s.clone().acquire_owned()`, `acquire_many_owned`, `try_acquire_owned` | `s.acquire_arc()`, `acquire_many_arc`, `try_acquire_arc` |
 //! | `SemaphorePermit`, `OwnedSemaphorePermit`: `forget`, `split`, `merge`, `num_permits` | [`Permit`], [`OwnedPermit`]: the same |
 //! | `TryAcquireError::NoPermits`: too few are free | also if others wait: the order is FIFO for all |
-//! | `Notify`: `notified`, `enable`, `notify_one`, `notify_waiters` | the same; the future need not be pinned |
+//! | `Notify`: `notified`, `enable`, `notify_one`, `notify_waiters` | the same; the future need not be pinned. Lent to a select it leaves the queue: see [`Notify`] |
 //! | `notify.notified_owned()` | `notify.notified_arc()` |
 //! | `token.cancelled_owned()` | `async move { token.cancelled().await }` |
 //! | `Barrier::wait`, `is_leader` | [`wait_for_all`](Barrier::wait_for_all) (`wait` is the blocking form of all futures) |

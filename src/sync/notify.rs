@@ -18,9 +18,11 @@ use crate::wait::{Operation, future};
 /// Waiters are served FIFO. A future that was notified by `notify_one` and is no longer polled keeps the notification
 /// until it is dropped, and then passes it on.
 ///
-/// A branch of a select waits as a future of its own does: from the first poll that leaves the select pending to its end. If the
-/// select ends without it, what it was notified of passes on. A future that waits already, and is lent to a select, leaves the queue
-/// until that poll is over: meanwhile `notify_one` notifies the next waiter, or stores, of several notifications one.
+/// A branch of a select waits as a future of its own does, from the poll that leaves the select waiting until a branch has
+/// completed, or the select is dropped, or its time is up. Then what the others were notified of passes on. (If the pattern of
+/// that branch does not match, the rest begin anew.) A future that waits, and is then passed to a select by `&mut`, leaves the
+/// queue as that begins; if it loses it waits again when it is polled. Whoever does not wait just then is not notified: of several
+/// notifications one is stored.
 ///
 /// ```
 /// use std::sync::Arc;

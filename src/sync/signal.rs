@@ -28,7 +28,7 @@
 //! | STORED | wait | not STORED | was told |
 //! | nobody waits, not STORED | wait | me | |
 //! | somebody waits | wait | joins the line behind the word | |
-//! | somebody waits | tell one | next, V | grants, or leaves it in the node; one that has left, or whose round is over: goes on |
+//! | somebody waits | tell one | next, V | grants, or leaves it in the node; one that has left, or whose round or select is over, or that only watches: goes on |
 //! | nobody waits | tell one | STORED, V | where these are kept |
 //! | any | tell all | round + 1, and V | goes on with those in line |
 //! | any | the last worker is done | count 0 and round + 1, and V | the same |
@@ -40,13 +40,13 @@
 //!
 //! One that was told alone and leaves without having taken note passes it on; one that was told with all others does not.
 //!
-//! *A select at work.* A branch waits also while its select is polled, when nobody can claim that: its node goes back to the select.
-//! What it was told is in that node, put there before the claim is tried, when the node is the peer's (popped is claimed), and the
-//! claim's exchange hands it over with the node. So it counts as told. The select finds it when it takes the node back, as it does
-//! before it waits again, wins, or leaves: the branch has *heard*, and need not wait; if another one has won, it passes that on.
-//! (To go on as if nobody waited, as elsewhere, would lose it: what is stored is one.) A select that has ended has no use for what
-//! is in a node that was popped, nor does it look there; one that only asks what is ready is not told, as it takes nothing: there
-//! it is as if nobody waited.
+//! *A select at work.* A branch waits also while its select is polled, when nobody can claim that: its node goes back to the
+//! select. What it was told is in that node, put there before the claim is tried, when the node is the peer's (popped is
+//! claimed), and the claim's exchange hands it over with the node. So it counts as told. The select finds it when it takes the
+//! node back, as it does before it waits again, wins, or leaves: the branch has *heard*, and need not wait; if another one has
+//! won, it passes that on. (To go on as if nobody waited, as elsewhere, would lose it: what is stored is one.) A select that has
+//! ended has no use for what is in a node that was popped, nor does it look there; one that only asks what is ready is not told,
+//! as it takes nothing: there it is as if nobody waited.
 //!
 //! # Invariants
 //! 1. STORED implies that nobody waits.
@@ -74,8 +74,8 @@
 //!
 //! # Orderings
 //!
-//! Telling releases and being told acquires, on the word, the round, or the node's state. Who has joined behind somebody releases
-//! that on the round, and acquires.
+//! Telling releases and being told acquires, on the word, the round, the node's state, or the anchor. Who has joined behind
+//! somebody releases that on the round, and acquires.
 
 use super::borrowed::Borrowed;
 use crate::prim::{self, AtomicU64, Ordering};
@@ -252,7 +252,7 @@ impl Signal {
     /// Tells the one that stands in this word; `by` is to wake it. False: look again.
     fn tell_first(&self, word: Word, told: Told, by: &mut By, gone: &mut Left) -> bool {
         let Some(popped) = self.pop(word, |word| self.bump(word)) else { return false };
-        // SAFETY: a `Hearing` hears how it was told, if it was, and there is one side.
+        // SAFETY: a `Hearing` hears how it was told, if it was, and there is one side. (Who wraps one does not ask what came back.)
         let claim = match unsafe { popped.tell(Some(told), by) } {
             Met::Waiting(claim) => claim,
             Met::AtWork => return !bug!("told_at_work_is_nobody"),

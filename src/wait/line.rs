@@ -121,13 +121,13 @@ impl Line {
         Word(self.word.load(if prim::MODEL { Ordering::Acquire } else { Ordering::SeqCst }))
     }
 
-    /// The same, for the quick ways of a primitive: the exchange that follows acquires.
+    /// The same, where an exchange follows that acquires, or where it is only a hint.
     #[inline(always)]
     pub(crate) fn glance(&self) -> Word {
         Word(self.word.load(Ordering::Relaxed))
     }
 
-    /// The word itself, for the same.
+    /// The word itself, for the quick ways of a primitive.
     #[inline(always)]
     pub(crate) fn word(&self) -> &AtomicU64 {
         &self.word

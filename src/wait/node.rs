@@ -514,7 +514,8 @@ impl Popped {
     /// [`Branch::given_back`](super::operation::Branch::given_back).
     ///
     /// # Safety
-    /// The operation hears a `T`, waits where there is one side, and has stowed a `T` that says nothing.
+    /// The operation hears a `T`, and waits where there is one side. If it asks what came back, it has stowed a `T` that says
+    /// nothing.
     pub(crate) unsafe fn tell<T: Copy>(self, told: T, by: &mut By) -> Met {
         // SAFETY: popped is claimed; of a branch that has lost the owner does not look at what it has stowed.
         let put = |node: NodeRef| unsafe { node.put(Parcel::new(told)) };

@@ -193,7 +193,8 @@ pub(crate) trait Branch {
         false
     }
 
-    /// Told to look for itself, it leaves without having looked; or it has looked, and does not take what it found.
+    /// Told to look for itself, or told something while its select was at work, it leaves without having looked; or it has
+    /// looked, and does not take what it found.
     fn pass_on(&mut self) {}
 
     /// Told to look for itself, it does so.
