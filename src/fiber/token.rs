@@ -32,7 +32,7 @@ use crate::prim::{self, Mutex};
 use crate::sync::{Hearing, Signal, What};
 use crate::task::error::{InTurn, JoinError, shielded};
 use crate::task::group::Group;
-use crate::task::{budget, or_clean, shows, thread, watch};
+use crate::task::{budget, poll_to_end, shows, thread, watch};
 use crate::wait::{Operation, future};
 
 /// Cooperative cancellation for anything, fibers or not: cancelling a token wakes its waiters, and cancels scopes tied to it.
@@ -292,28 +292,23 @@ impl<F: Future> Future for RunUntilCancelled<'_, F> {
             let this = self.get_unchecked_mut();
             (Pin::new_unchecked(&mut this.future), &mut this.cancelled)
         };
-        let poll = |future: &mut Pin<&mut Option<F>>| {
+        let end = |future: &mut Pin<&mut Option<F>>| future.set(None);
+        poll_to_end(&mut future, end, |future| {
             let Some(running) = future.as_mut().as_pin_mut() else {
                 panic!("a `RunUntilCancelled` was polled after it was ready");
             };
-            if Pin::new(&mut *cancelled).poll(cx).is_ready() {
-                Poll::Ready(None)
-            } else if cancelled.token.is_cancelled() {
-                // Without a budget that does not look, and has the fiber polled again. Or it is being cancelled just now.
-                Poll::Pending
-            } else {
-                let _endless = budget::endless();
-                running.poll(cx).map(Some)
-            }
-        };
-        // (So that a second panic, of its drop, ends here.)
-        let drop_now = |future: &mut Pin<&mut Option<F>>| shielded(|| future.set(None));
-        let polled = watch::first_of(|| or_clean(&mut future, drop_now, poll));
-        let mut drops = InTurn::default();
-        if polled.is_ready() {
-            drops.call(|| future.set(None));
-        }
-        drops.give(polled)
+            watch::first_of(|| {
+                if Pin::new(&mut *cancelled).poll(cx).is_ready() {
+                    Poll::Ready(None)
+                } else if cancelled.token.is_cancelled() {
+                    // Without a budget that does not look, and has the fiber polled again. Or it is being cancelled just now.
+                    Poll::Pending
+                } else {
+                    let _endless = budget::endless();
+                    running.poll(cx).map(Some)
+                }
+            })
+        })
     }
 }
 

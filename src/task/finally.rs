@@ -1,6 +1,9 @@
 //! What is to be done also, or only, when foreign code panics.
 
 use std::mem;
+use std::task::Poll;
+
+use super::error::{InTurn, shielded};
 
 /// Calls `f` when this is dropped.
 #[must_use]
@@ -34,4 +37,19 @@ pub(crate) fn or_clean<T, R>(it: &mut T, clean: impl FnMut(&mut T), f: impl FnOn
     let result = f(guard.0);
     mem::forget(guard);
     result
+}
+
+/// Polls `it`, and ends it if that is ready or panics. A panic of `end` goes on, unless `poll` has panicked.
+#[inline(always)]
+pub(crate) fn poll_to_end<T, R>(
+    it: &mut T,
+    end: impl Fn(&mut T),
+    poll: impl FnOnce(&mut T) -> Poll<R>,
+) -> Poll<R> {
+    let polled = or_clean(it, |it| shielded(|| end(it)), poll);
+    let mut ending = InTurn::default();
+    if polled.is_ready() {
+        ending.call(|| end(it));
+    }
+    ending.give(polled)
 }

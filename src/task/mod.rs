@@ -61,5 +61,5 @@ pub(crate) mod waker;
 pub(crate) mod warn;
 pub(crate) mod watch;
 
-pub(crate) use finally::{finally, or_clean};
+pub(crate) use finally::{finally, or_clean, poll_to_end};
 pub(crate) use shows::{one_line, shows, unwinds};

@@ -19,8 +19,8 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 
-use crate::task::error::{InTurn, shielded};
-use crate::task::{budget, or_clean, watch};
+use crate::task::error::InTurn;
+use crate::task::{budget, or_clean, poll_to_end, watch};
 
 /// See the module.
 pub(in crate::fiber) struct Members<F> {
@@ -55,19 +55,14 @@ impl<F: Future> Future for Member<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let (part, index) = (self.part(), self.index);
         let mut future = self.future();
-        // (So that a second panic, of its drop, ends here.)
-        let drop_now = |future: &mut Pin<&mut Option<F>>| {
+        let end = |future: &mut Pin<&mut Option<F>>| {
             watch::end_part(part);
-            shielded(|| future.set(None));
+            future.set(None);
         };
-        let output = ready!(or_clean(&mut future, drop_now, |future| {
+        poll_to_end(&mut future, end, |future| {
             let future = future.as_mut().as_pin_mut().expect("a member is polled before it is dropped");
-            watch::part(part, || future.poll(cx))
-        }));
-        watch::end_part(part);
-        let mut drops = InTurn::default();
-        drops.call(|| future.set(None));
-        Poll::Ready((index, drops.give(output)))
+            watch::part(part, || future.poll(cx)).map(|output| (index, output))
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use super::Either;
 use crate::task::error::InTurn;
-use crate::task::{budget, or_clean, shows, thread, watch};
+use crate::task::{budget, poll_to_end, shows, thread, watch};
 
 /// Waits for the first of two futures to complete, and drops the other.
 ///
@@ -71,23 +71,19 @@ impl<A: Future, B: Future> Future for Race<A, B> {
             let this = self.get_unchecked_mut();
             ((Pin::new_unchecked(&mut this.a), Pin::new_unchecked(&mut this.b)), &mut this.refused)
         };
-        let poll = |(a, b): &mut (Pin<&mut Option<A>>, Pin<&mut Option<B>>)| {
+        poll_to_end(&mut both, drop_both, |(a, b)| {
             let (Some(a), Some(b)) = (a.as_mut().as_pin_mut(), b.as_mut().as_pin_mut()) else {
                 panic!("a `Race` was polled after it was ready")
             };
-            let _endless = budget::endless();
-            if let Poll::Ready(output) = a.poll(cx) {
-                return Poll::Ready(Either::Left(output));
-            }
-            // (Once: others that always use up the budget first must not keep `b` waiting.)
-            if budget::may_look(refused, cx) { b.poll(cx).map(Either::Right) } else { Poll::Pending }
-        };
-        let polled = watch::first_of(|| or_clean(&mut both, drop_both, poll));
-        let mut drops = InTurn::default();
-        if polled.is_ready() {
-            drops.call(|| drop_both(&mut both));
-        }
-        drops.give(polled)
+            watch::first_of(|| {
+                let _endless = budget::endless();
+                if let Poll::Ready(output) = a.poll(cx) {
+                    return Poll::Ready(Either::Left(output));
+                }
+                // (Once: others that always use up the budget first must not keep `b` waiting.)
+                if budget::may_look(refused, cx) { b.poll(cx).map(Either::Right) } else { Poll::Pending }
+            })
+        })
     }
 }
 
