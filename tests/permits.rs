@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use futures_core::future::FusedFuture;
 use leno::channel::{
-    ReserveError, ReserveManyError, ReserveTimeoutError, TryReserveError, TryReserveManyError,
+    OwnedPermit, ReserveError, ReserveManyError, ReserveTimeoutError, TryReserveError, TryReserveManyError,
 };
 use leno::{Receiver, Sender, block_on, bounded, rendezvous, select_biased, unbounded};
 
@@ -234,6 +234,27 @@ fn permits_outlive_a_close() {
         rx.close_now();
         assert_eq!(permit.send(1).unwrap_err().into_inner(), 1);
         assert_eq!(rx.len(), 0);
+    }
+}
+
+/// C8: who is told that the last receiver has gone gets back what it sends by a permit.
+#[test]
+fn a_permit_finds_what_was_told() {
+    struct Sends(Mutex<Option<OwnedPermit<usize>>>, Sender<usize>);
+    impl Wake for Sends {
+        fn wake(self: Arc<Self>) {
+            assert!(self.1.is_closed());
+            let permit = self.0.lock().unwrap().take().expect("woken once");
+            assert!(permit.send(1).is_err(), "nobody can receive it");
+        }
+    }
+    for capacity in CAPACITIES {
+        let (tx, rx) = bounded(capacity);
+        let permit = block_on(tx.clone().reserve_owned()).unwrap();
+        let waker = Waker::from(Arc::new(Sends(Mutex::new(Some(permit)), tx.clone())));
+        let mut closed = tx.closed();
+        assert!(Pin::new(&mut closed).poll(&mut Context::from_waker(&waker)).is_pending());
+        drop(rx);
     }
 }
 

@@ -15,13 +15,17 @@ use crate::wait::{Attempt, By, Left, Parcel, Primitive, Tray, for_all, wake_all}
 impl<T> Shared<T> {
     /// Whether this call closed the channel.
     pub(super) fn close(&self) -> bool {
-        // Where there are places these close first, and whoever closes them is the first; others may help with the rest.
-        let first = match self.room() {
+        let is_first = self.begin_close();
+        self.finish_close();
+        is_first
+    }
+
+    /// Where there are places these close first, and whoever closes them is the first; others may help with the rest.
+    fn begin_close(&self) -> bool {
+        match self.room() {
             Some(room) => shut(&room.queue),
             None => shut(self),
-        };
-        self.finish_close();
-        first
+        }
     }
 
     /// Takes everybody out of the lines, then wakes them, in order: all find out by looking that the channel is closed, and
@@ -70,13 +74,14 @@ impl<T> Shared<T> {
     /// Closes the channel and drops what is in it, also when a waker panics.
     pub(super) fn close_now(&self) -> bool {
         let _discard = finally(|| self.discard());
-        self.close()
+        let is_first = self.end_turns(|| self.begin_close());
+        self.finish_close();
+        is_first
     }
 
     /// Disposes of what is in the closed channel; of the rest even if one value's disposal panics. Waits for those who are in the
     /// middle of publishing a value: otherwise a value that owns a handle of this channel would keep both alive.
     fn discard(&self) {
-        self.end_turns();
         let word = self.line.load();
         if !self.is_linked() && !word.has(RETURNED) && self.ring_len(word) == 0 {
             return;

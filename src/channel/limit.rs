@@ -65,9 +65,10 @@
 //!
 //! # After a close
 //!
-//! A permit sends all the same, and the value stays to be received, unless the channel was also emptied: by `close_now`,
-//! or because the last receiver has gone. Both are decided under the lock (*gone*): so such a value is discarded with the
-//! others, or comes back.
+//! A permit sends all the same, and the value stays to be received, unless the channel is also emptied: by `close_now`,
+//! or because the last receiver has gone. Both are decided under the lock (*gone*), under which such a close begins as well: so a
+//! value is discarded with the others, or comes back; and comes back to who has seen the close. (Unless the very first reservation
+//! came at that moment.)
 //!
 //! # Cost
 //!
@@ -285,11 +286,18 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Nothing may come any more: what there is, is about to be discarded.
-    pub(super) fn end_turns(&self) {
-        if let Some(turns) = self.turns() {
-            *turns.gone.lock() = true;
-        }
+    /// Begins to close the channel, by `close`, whereupon what there is, is discarded: nothing may come any more, not even by a
+    /// permit, whose owner has seen that it is closed.
+    pub(super) fn end_turns(&self, close: impl FnOnce() -> bool) -> bool {
+        let Some(turns) = self.turns().filter(|_| !bug!("turns_end_after_the_close")) else {
+            let is_first = close();
+            // Made meanwhile: see `make_turns`.
+            self.turns().into_iter().for_each(|turns| *turns.gone.lock() = true);
+            return is_first;
+        };
+        let mut gone = turns.gone.lock();
+        *gone = true;
+        close()
     }
 
     /// How many places are reserved.

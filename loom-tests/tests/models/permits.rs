@@ -146,3 +146,31 @@ fn who_reserves_is_told_of_a_close() {
         drop((tx, rx));
     });
 }
+
+/// C8: who has seen that nobody can receive any more gets back what it sends by a permit.
+fn a_permit_after_the_last_receiver(channel: fn() -> (leno::Sender<u8>, leno::Receiver<u8>)) {
+    check("a_permit_after_the_last_receiver", 0, move || {
+        let (tx, rx) = channel();
+        let Poll::Ready(Ok(permit)) = poll(&mut tx.clone().reserve_owned()) else { unreachable!() };
+        let closing = thread::spawn(move || drop(rx));
+        if tx.is_closed() {
+            assert!(permit.send(1).is_err(), "it is closed, and emptied");
+        }
+        closing.join().unwrap();
+    });
+}
+
+#[test]
+fn a_permit_after_the_last_receiver_of_a_ring() {
+    a_permit_after_the_last_receiver(|| leno::bounded(1));
+}
+
+#[test]
+fn a_permit_after_the_last_receiver_of_a_room() {
+    a_permit_after_the_last_receiver(|| leno::bounded(9));
+}
+
+#[test]
+fn a_permit_after_the_last_receiver_without_a_bound() {
+    a_permit_after_the_last_receiver(leno::unbounded);
+}
