@@ -188,7 +188,7 @@ impl<T> Shared<T> {
             }
             linked.want();
             if !bug!("waits_beside_a_place") && self.in_passing(|by| self.collect(linked, by)) {
-                return false;
+                continue;
             }
             let waits = room.queue.wait(word, node, said, &|| self.rest_of_room(linked));
             // Too few were left, but a later wish may be smaller, and this one gone by then.
