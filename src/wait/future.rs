@@ -39,11 +39,12 @@ pub trait Operated {
     }
 }
 
-/// One that is only lent: its owner keeps it.
-macro_rules! lent {
-    ($([$($generics:tt)*] $Lent:ty;)+) => {$(
+/// One that is elsewhere; and how it [ends](Operated::end), which one that is only lent does not. (What is pinned, though it need
+/// not be, is claimed, too.)
+macro_rules! elsewhere {
+    ($([O: $($bounds:tt)*] $Elsewhere:ty => $end:expr;)+) => {$(
         #[allow(private_interfaces, reason = "as above")]
-        impl<$($generics)*> Operated for $Lent {
+        impl<O: $($bounds)*> Operated for $Elsewhere {
             type Branch = O::Branch;
             type Output = O::Output;
 
@@ -61,15 +62,18 @@ macro_rules! lent {
                 (**self).give_back(output);
             }
 
-            fn end(&mut self) {}
+            fn end(&mut self) {
+                $end(self);
+            }
         }
     )+};
 }
 
-lent! {
-    [O: Operated] &mut O;
-    // (What is pinned, though it need not be, is claimed, too.)
-    [O: Operated + Unpin] Pin<&mut O>;
+elsewhere! {
+    [O: Operated] &mut O => |_| {};
+    [O: Operated + Unpin] Pin<&mut O> => |_| {};
+    [O: Operated] Box<O> => |boxed: &mut Self| (**boxed).end();
+    [O: Operated + Unpin] Pin<Box<O>> => |boxed: &mut Self| (**boxed).end();
 }
 
 /// Makes a future of a struct whose field `operation` is an operation of `$branch`.
@@ -253,7 +257,7 @@ macro_rules! future {
         /// [`Duration::MAX`](std::time::Duration::MAX) it waits forever.
         ///
         /// # Errors
-        /// As [`wait`](Self::wait); or the time was up, and nothing has happened.
+        /// As [`wait`](Self::wait); or the time was up, and the operation has not happened; its future is dropped.
         ///
         /// # Panics
         /// As [`wait`](Self::wait).

@@ -5,8 +5,10 @@ use std::future::{Future, IntoFuture, pending, ready};
 use std::marker::PhantomPinned;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::time::Duration;
 
+use leno::select::{Selected2, Selected3};
 use leno::sync::Mutex;
 use leno::{Receiver, Sender, bounded, rendezvous, select, select_biased};
 
@@ -31,6 +33,45 @@ fn a_pinned_operation_is_claimed() {
     assert!(catch_unwind(AssertUnwindSafe(|| selecting.wait())).is_err(), "the first one is over");
     assert!(b.try_send(3).is_ok());
     assert_eq!(second.must_be_ready("it waited"), Ok(3));
+}
+
+/// S1: so is one in a box, by value or lent: a send that loses has sent nothing, and one that is the select's is dropped with it.
+#[test]
+fn a_boxed_operation_is_claimed() {
+    let ((tx, rx), (other_tx, other)) = (rendezvous(), rendezvous());
+    let mut sending = Box::pin(tx.send(1));
+    {
+        let mut selecting = pin!(async {
+            select! { x = &mut sending => x.map(|()| 0).unwrap(), x = Box::new(other.recv()) => x.unwrap() }
+        });
+        selecting.as_mut().must_wait("nobody is there");
+        assert_eq!(rx.try_recv(), Ok(1));
+        assert!(other_tx.try_send(2).is_err(), "S1: one of them happens");
+        assert_eq!(selecting.as_mut().must_be_ready("it is sent"), 0);
+    }
+    let mut sending = Box::pin(tx.send(3));
+    let mut selecting = leno::select::select_biased((&mut sending, Box::pin(other.recv())));
+    selecting.must_wait("nobody is there");
+    assert!(other_tx.try_send(4).is_ok());
+    assert!(rx.try_recv().is_err(), "S1: it has lost");
+    assert!(matches!(selecting.must_be_ready("it was handed over"), Selected2::Second(Ok(4))));
+    drop(selecting);
+    sending.as_mut().must_wait("it is as new");
+    assert_eq!(rx.try_recv(), Ok(3));
+    // What the select owns ends as it loses; what a box only borrows does not.
+    let (bounded_tx, bounded_rx) = bounded(1);
+    let (value, lent) = (Arc::new(()), Arc::new(()));
+    let (shared_tx, _shared_rx) = rendezvous();
+    let mut lent_send = shared_tx.send(Arc::clone(&lent));
+    bounded_tx.try_send(5).unwrap();
+    let selecting = leno::select::select_biased((
+        bounded_rx.recv(),
+        Box::new(shared_tx.send(Arc::clone(&value))),
+        Box::new(&mut lent_send),
+    ));
+    assert!(matches!(selecting.wait(), Selected3::First(Ok(5))));
+    assert_eq!((Arc::strong_count(&value), Arc::strong_count(&lent)), (1, 2));
+    lent_send.must_wait("it was only lent");
 }
 
 /// Futures by value, by `&mut`, pinned, boxed, not Unpin, of leno and of others.
