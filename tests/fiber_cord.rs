@@ -58,6 +58,48 @@ fn who_yields_goes_behind_whatever_wakes_it_elsewhere() {
 }
 
 #[test]
+fn what_was_woken_elsewhere_and_polled_before_keeps_no_place() {
+    // F14: `a` was woken from outside while it was queued, and polled; then `c` wakes it, behind `d`.
+    let cord = Cord::new();
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let pushes = log.clone();
+    let parks = async move {
+        loop {
+            fiber::park().await;
+            pushes.borrow_mut().push('a');
+        }
+    };
+    let a = cord.spawn_local(parks).fiber();
+    let (pushes, wakes) = (log.clone(), a.clone());
+    let parks = async move {
+        fiber::park().await;
+        pushes.borrow_mut().push('c');
+        wakes.unpark();
+    };
+    let c = cord.spawn_local(parks).fiber();
+    let pushes = log.clone();
+    let parks = async move {
+        fiber::park().await;
+        pushes.borrow_mut().push('d');
+    };
+    let d = cord.spawn_local(parks).fiber();
+    cord.block_on(leno::yield_now());
+    let (wakes_a, wakes_c) = (a.clone(), c.clone());
+    cord.block_on(async move {
+        wakes_a.unpark();
+        wakes_c.unpark();
+    });
+    a.unpark();
+    d.unpark();
+    cord.block_on(async {
+        for _ in 0..3 {
+            leno::yield_now().await;
+        }
+    });
+    assert_eq!(*log.borrow(), ['a', 'c', 'd', 'a']);
+}
+
+#[test]
 fn a_main_fiber_is_woken_here_and_elsewhere() {
     // F1: both wake-ups come before its poll, or it yields between them; it goes on waiting.
     let cord = Cord::new();

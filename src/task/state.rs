@@ -45,9 +45,9 @@
 //!    else who wakes or cancels it sets SCHEDULED, and injects an entry, unless one is COMING. So there is one entry if the tie
 //!    says that the fiber is queued, and one more if COMING is set. The two are alike: the first to come up counts as that of the
 //!    tie, the other as the one that was COMING, for which the fiber is polled if it was woken since the poll before. (If the fiber
-//!    has yielded while an entry was COMING, the first of the two goes to the back, whichever it is: so it is not polled before its
-//!    turn, but after it if the other one is not injected yet.) An entry that does not come up because the executor has ended may
-//!    be dropped: the worker ends all its fibers as it leaves.
+//!    has yielded while an entry was COMING, or was woken after that was *spent*, as the fiber was polled since, the first of the two
+//!    goes to the back, whichever it is: so it is not polled before its turn, but after it if the other one is not injected yet.)
+//!    An entry that does not come up because the executor has ended may be dropped: the worker ends all its fibers as it leaves.
 //!
 //! Progress: every transition is lock-free (a retry means that another transition succeeded).
 //!
@@ -277,11 +277,24 @@ impl State {
     /// A wake-up of a TIED fiber by its worker.
     #[inline]
     fn wake_tied(&self, tie: &Tie) -> Wake {
-        if !tie.wake() {
+        if !self.wake_tie(tie) {
             return Wake::Nothing;
         }
         self.retain();
         Wake::Schedule
+    }
+
+    /// The same; true: it is to be queued.
+    #[inline]
+    fn wake_tie(&self, tie: &Tie) -> bool {
+        // ORDERING: Relaxed: see `finish_poll`.
+        tie.wake(|| Self::is_spent(self.0.load(Ordering::Relaxed)))
+    }
+
+    /// Whether an entry is COMING that stands for nothing any more: the fiber was polled since.
+    #[inline]
+    fn is_spent(word: usize) -> bool {
+        word & (COMING | SCHEDULED) == COMING
     }
 
     /// idle → RUNNING or SCHEDULED, running → SCHEDULED|RUNNING; the count goes to the queue, or is dropped.
@@ -289,7 +302,7 @@ impl State {
     pub(crate) fn wake_by_value(&self, by: By<'_>) -> WakeByValue {
         match self.tie(by) {
             None => self.wake_loose(by),
-            Some(tie) if tie.wake() => WakeByValue::Schedule,
+            Some(tie) if self.wake_tie(tie) => WakeByValue::Schedule,
             Some(_) if self.release() => WakeByValue::Last,
             Some(_) => WakeByValue::Nothing,
         }
@@ -433,7 +446,7 @@ impl State {
             return start;
         }
         // This thread polls it, further up the stack, or ends it.
-        tie.wake();
+        tie.wake(|| false);
         Start::Stale
     }
 
@@ -484,7 +497,11 @@ impl State {
                 (Finish::Again, 0)
             }
             Some(tie) if tie.woken() && !bug!("task_tied_is_not_woken") => {
-                tie.queue();
+                if Self::is_spent(word) {
+                    tie.give_way()
+                } else {
+                    tie.queue()
+                }
                 (Finish::Again, 0)
             }
             Some(tie) => {

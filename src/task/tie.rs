@@ -9,7 +9,8 @@
 //!     │ └ woken ─── RESTS            │ the first entry comes up
 //!     └──────────────────────────────┘
 //! ```
-//! A fiber that has yielded is YIELDED only if another entry is on its way, and else QUEUED; so is one that was woken meanwhile.
+//! A fiber that has yielded is YIELDED only if another entry is on its way, and else QUEUED; so is one that was woken, meanwhile or
+//! while it rests, if that entry stands for nothing any more.
 //! One that is seized while it is queued or rests becomes POLLED as well.
 //!
 //! ORDERING: one thread at a time changes it: the worker's, or the one that ends the fibers in its place (`crew`, "Away"); the lock
@@ -98,12 +99,16 @@ impl Tie {
         self.go(RESTS, POLLED)
     }
 
-    /// A wake-up: RESTS → QUEUED (true: the caller queues it), POLLED → AGAIN.
+    /// A wake-up: RESTS → QUEUED (true: the caller queues it), or YIELDED if it goes behind another entry; POLLED → AGAIN.
     #[inline]
-    pub(super) fn wake(&self) -> bool {
-        let rests = self.go(RESTS, QUEUED);
+    pub(super) fn wake(&self, goes_behind: impl FnOnce() -> bool) -> bool {
+        let rests = self.is(RESTS);
         if !rests {
             self.go(POLLED, AGAIN);
+        } else if goes_behind() {
+            self.give_way();
+        } else {
+            self.queue();
         }
         rests
     }
