@@ -47,8 +47,8 @@ pub enum Overflow {
 /// dropped.
 ///
 /// * *Capacity 0*: with either policy a send discards its value unless a receiver waits for it.
-/// * *Permits* may hold all places; then a send discards its own value. Reservations still wait for room: the policy applies to
-///   sends only.
+/// * *Permits* may hold all places, or a reservation of several that waits may be kept what is free; then a send has only what is
+///   left, and if that is nothing discards its own value. Reservations still wait for room: the policy applies to sends only.
 /// * *Unbounded* channels always have room, and discard nothing.
 /// * A value handed to a receive that was dropped, and thus next to be received, takes up no room and is not discarded.
 ///
@@ -159,8 +159,9 @@ impl<T> fmt::Debug for Builder<T> {
     }
 }
 
-/// A channel that holds the latest value only: capacity 1 and [`Overflow::DropOldest`]. A send never waits, and replaces
-/// what is there; the last value can still be received when the channel is closed.
+/// A channel that holds the latest value only: capacity 1 and [`Overflow::DropOldest`]. A send never waits, and replaces what is
+/// there; the last value can still be received when the channel is closed. (A value that was handed to a receive that was dropped
+/// is not replaced: it comes next.)
 ///
 /// Each value goes to one receiver at most. For a state that several look at see [`watch`](super::watch); to learn of the
 /// values that are replaced, use a [`Builder`].

@@ -62,9 +62,10 @@ impl<T> Sender<T> {
     /// `Some`.
     ///
     /// Waiting senders keep their places, and the value is queued ahead of theirs. On a rendezvous channel nothing can be
-    /// removed: if no receiver waits, `value` itself comes back. The same applies where permits, and room kept for a
-    /// waiting reservation, take up the whole capacity. An unbounded channel always has room. A returned value does not
-    /// go to [`on_undelivered`](super::Builder::on_undelivered).
+    /// removed: if no receiver waits, `value` itself comes back. The same applies where permits, and room kept for a waiting
+    /// reservation, take up the whole capacity. An unbounded channel always has room. A returned value does not go to
+    /// [`on_undelivered`](super::Builder::on_undelivered). (Values handed to receives that were dropped come first, and are not
+    /// removed.)
     ///
     /// # Errors
     /// The channel is closed; the value comes back.
@@ -222,7 +223,8 @@ macro_rules! asks {
             }
 
             /// The number of values in the channel, not counting those of waiting senders; a snapshot while others use the
-            /// channel. On a rendezvous channel: values handed to receives that were dropped before they took them.
+            /// channel. Values handed to receives that were dropped before they took them count, beside the capacity: on a
+            /// rendezvous channel those alone.
             pub fn len(&self) -> usize {
                 self.get().len()
             }

@@ -94,7 +94,7 @@
 //! | `for v in rx` | the same, or `for v in &rx` |
 //! | `tx.close()`, which discards what is in the channel | `tx.close_now()` |
 //! | `is_disconnected()`; `rx.is_terminated()` | `is_closed()`; `rx.is_closed() && rx.is_empty()` |
-//! | `rx.drain_into(&mut vec)` | `rx.try_recv_many(&mut vec, usize::MAX)`, which is an error if there is nothing |
+//! | `rx.drain_into(&mut vec)` | `rx.try_recv_many(&mut vec, usize::MAX)`, which is an error if there is nothing, and goes on with what comes meanwhile: `rx.len()` instead of `usize::MAX` is a snapshot |
 //!
 //! # From `tokio::sync::mpsc`
 //!

@@ -88,7 +88,8 @@ macro_rules! receiver {
             }
 
             /// Appends the available values to `out`, at most `max`; waits only for the first one. Returns how many: at
-            /// least one, or 0 if `max` is 0, whether or not the channel is closed.
+            /// least one, or 0 if `max` is 0, whether or not the channel is closed. What comes meanwhile counts: beside senders
+            /// that are as quick `max` is its only limit.
             ///
             /// The values come in the order in which they were sent. While nobody waits, several cost little more than one.
             /// `out` grows by the number of values received, not by `max`.
@@ -106,7 +107,8 @@ macro_rules! receiver {
                 RecvMany::new($borrowed, out, max)
             }
 
-            /// Appends the values available now to `out`, at most `max`, without waiting; returns how many.
+            /// Appends the values available now to `out`, at most `max`, without waiting; returns how many. As with
+            /// [`recv_many`](Self::recv_many), what comes meanwhile counts.
             ///
             /// # Errors
             /// There is none now, or the channel is closed and empty. No error if `max` is 0.

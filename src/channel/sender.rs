@@ -86,8 +86,8 @@ macro_rules! sender {
             /// nothing.
             ///
             /// # Errors
-            /// The channel is closed and no value was sent. (If some were sent before it closed, their number is returned
-            /// instead.)
+            /// The channel is closed and no value was sent, though there was one. (If some were sent before it closed, their
+            /// number is returned instead.)
             $(#[$send_many])*
             #[track_caller]
             pub fn send_many<'a>(&'a $($mut)? self, values: &'a mut VecDeque<T>) -> SendMany<'a, T> {

@@ -38,7 +38,7 @@
 //! limit of a `timeout`. Only leno's own futures are known. A waiting fiber with nothing to show is listed as waiting for
 //! *something outside leno*: a socket, another library's channel. (Other libraries' combinators that poll only those parts that
 //! were woken, such as `FuturesUnordered`, show what these parts wait for.) A fiber that blocks its thread in a call of leno
-//! counts as running, and shows what it blocks on.
+//! counts as running, and shows what it blocks on; in a `block_on` it is that call's own fiber that shows it.
 //!
 //! A lock is shown with the fiber that *took* it, even if its guard was moved elsewhere since. A lock granted to a future that
 //! has not been polled since is shown without a holder.

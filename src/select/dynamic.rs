@@ -397,13 +397,12 @@ impl<'a> Select<'a> {
     /// Waits until an operation is ready (would not wait), without completing any; returns its index: how many were
     /// registered before it, as [`RecvToken::index`] and [`Operation::index`] say.
     ///
-    /// It reserves nothing: others are served as if this set did not wait. (Exception: requests that nobody may overtake,
-    /// for several places or permits or a write lock, are not overtaken here either; while the set waits, also not by its own
-    /// for fewer.) So the answer may be stale when it
-    /// comes, as somebody else may have taken what was ready; on a rendezvous channel it may be plain wrong, if another set
-    /// asks the other side in the same way. (It is wrong again and again if a select on the other side polls this very
-    /// future in one of its branches: until that poll is over, that select can meet nobody.) So try the operation, in a
-    /// loop:
+    /// It reserves nothing: others are served as if this set did not wait. (Exception: requests that nobody may overtake, for
+    /// several places or permits or a write lock, and upgrades, are not overtaken here either; while the set waits, also not by
+    /// its own for fewer.) So the answer may be stale when it comes, as somebody else may have taken what was ready; where both
+    /// sides can wait (in a rendezvous channel, or while all places are reserved) it may be plain wrong, if another set asks the
+    /// other side in the same way. (It is wrong again and again if a select on the other side polls this very future in one of
+    /// its branches: until that poll is over, that select can meet nobody.) So try the operation, in a loop:
     ///
     /// ```
     /// use leno::channel::TryRecvError;

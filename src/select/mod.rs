@@ -27,15 +27,14 @@
 //!
 //! # What is atomic
 //!
-//! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv),
-//! [`reserve`](crate::Sender::reserve), [`closed`](crate::Sender::closed), those of the other [channels](crate::channel),
-//! [`lock`](crate::sync::Mutex::lock), those of the other [locks](crate::sync), and
-//! [`cancelled`](crate::fiber::CancelToken::cancelled) of a token), by value, by `&mut` or pinned, are **claimed**. (Except
-//! [`Condvar::wait`](crate::sync::Condvar::wait) and [`OnceCell::get_or_init`](crate::sync::OnceCell::get_or_init), which
-//! consist of several operations, and are polled.) While the select waits they all queue under one atomic word, which a
-//! peer of any of them has to claim first. So exactly one of them happens: a value is received from one channel only, or
-//! sent in one branch only, at most one lock or place is taken; and no value goes to, or comes from, a branch that has
-//! lost. Two selects that meet each other agree on it, too.
+//! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv), [`reserve`](crate::Sender::reserve),
+//! [`closed`](crate::Sender::closed), those of the other [channels](crate::channel), [`lock`](crate::sync::Mutex::lock), those of
+//! the other [locks](crate::sync), and [`cancelled`](crate::fiber::CancelToken::cancelled) of a token), by value, by `&mut`,
+//! pinned or boxed, are **claimed**. (Except [`Condvar::wait`](crate::sync::Condvar::wait) and
+//! [`OnceCell::get_or_init`](crate::sync::OnceCell::get_or_init), which consist of several operations, and are polled.) While the
+//! select waits they all queue under one atomic word, which a peer of any of them has to claim first. So exactly one of them
+//! happens: a value is received from one channel only, or sent in one branch only, at most one lock or place is taken; and no
+//! value goes to, or comes from, a branch that has lost. Two selects that meet each other agree on it, too.
 //!
 //! *Any other future* (a `JoinHandle`, a [`sleep`](crate::sleep()), an `async` block, a socket's) is **polled**. It is
 //! polled only while no operation of the select can be claimed, so it and a claimed branch cannot both complete. But a
@@ -52,10 +51,11 @@
 //!
 //! They are dequeued and dropped before the handler runs: they have taken, sent and locked nothing, and leave nothing behind.
 //! (From the moment the winner is claimed until the select is polled next, they are passed by; but one that wants several
-//! permits, or places, keeps its place at the front of its line as long as fewer are free.) A send that was made in the branch is
-//! dropped with its value (which goes to the hook of [`on_undelivered`](crate::channel::Builder::on_undelivered), if set). If the
-//! drop of that value panics, the winner's outcome goes back; if in a macro that of a loser itself does, a foreign future or one
-//! that owns a handle, it is dropped. To keep the value, make the future outside and pass it by `&mut`:
+//! permits, or places, keeps its place at the front of its line as long as fewer are free, and an upgrade keeps readers out.) A
+//! send that was made in the branch is dropped with its value (which goes to the hook of
+//! [`on_undelivered`](crate::channel::Builder::on_undelivered), if set). If the drop of that value panics, the winner's outcome
+//! goes back; if in a macro that of a loser itself does, a foreign future or one that owns a handle, it is dropped. To keep the
+//! value, make the future outside and pass it by `&mut`:
 //!
 //! ```
 //! use leno::select;
@@ -175,8 +175,8 @@ pub struct Selecting<B: Branches> {
     done: bool,
 }
 
-/// A branch of a [`select`]: an operation of leno (see [the module](self#what-is-atomic)), by value, by `&mut` or pinned, or a
-/// [`Foreign`] future. Sealed.
+/// A branch of a [`select`]: an operation of leno (see [the module](self#what-is-atomic)), by value, by `&mut`, pinned or boxed,
+/// or a [`Foreign`] future. Sealed.
 pub trait Branch: sealed::IntoArm {
     /// What it completes with.
     type Output;

@@ -44,8 +44,8 @@ use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future,
 /// Lets a number of fibers, tasks and threads proceed together once the last of them has arrived; then it starts over.
 ///
 /// Cancelling a wait takes its arrival back: the barrier waits for as many as before. As a branch of a `select!`, a wait counts
-/// while the select waits, and no longer once another branch has won. (If the last one arrives at the very moment when another
-/// branch wins, the barrier has opened, and this arrival has counted.)
+/// while the select waits, and no longer once that was polled with another winner. (If the last one arrives before that, the
+/// barrier has opened, and this arrival has counted.)
 ///
 /// ```
 /// use std::sync::Arc;

@@ -25,7 +25,7 @@ use crate::wait::Operation;
 ///
 /// The lock is handed over in strict FIFO order. Readers that come after a waiting writer wait behind it, so neither
 /// readers nor writers starve. A consequence: holding a read guard and asking for another one deadlocks if a writer, or an
-/// upgrade, came in between.
+/// upgrade, came in between; or, where that guard is upgradable, another upgradable read.
 ///
 /// An *upgradable* read coexists with other reads, but not with another upgradable one; it can become a write without
 /// letting a writer in between. An upgrade does not queue: it waits only for the present readers.
@@ -114,7 +114,8 @@ impl<T: ?Sized> RwLock<T> {
         UpgradableRead { lock: self, operation: self.taking(UPGRADABLE, What::UpgradableRead) }
     }
 
-    /// Locks for reading if that needs no waiting.
+    /// Locks for reading if that needs no waiting. (What is in transit just then, as somebody enters or leaves the queue or tries
+    /// to upgrade, is not free; the same holds for the other `try_` forms.)
     #[must_use = "a lock whose guard is dropped is free again"]
     #[inline]
     #[track_caller]

@@ -147,7 +147,8 @@ macro_rules! downgrades {
 }
 
 downgrades! {
-    /// Downgrades to a read guard; no writer comes in between. Readers waiting ahead of the first writer are let in.
+    /// Downgrades to a read guard; no writer comes in between. Those at the front of the queue are let in, up to the first that
+    /// cannot hold the lock beside this guard.
     ['a] RwLockWriteGuard, downgrade => RwLockReadGuard, WRITE - READ;
     /// As [`downgrade`](Self::downgrade), to a guard that can be upgraded again.
     ['a] RwLockWriteGuard, downgrade_to_upgradable => RwLockUpgradableReadGuard, WRITE - UPGRADABLE;
@@ -170,7 +171,7 @@ macro_rules! upgrades {
         impl<$($lifetime,)? T: ?Sized> $Guard<$($lifetime,)? T> {
             /// Upgrades to a write guard; waits for the present readers. Once it waits nobody else gets the lock before it. (From
             /// the first poll, if its fiber has any budget left in this turn.) (A branch of a `select!` that has lost does not
-            /// wait: readers come in until it is polled again.)
+            /// wait, once the select was polled: readers come in until it is polled again.)
             ///
             /// Cancelling: a dropped future releases the lock; its `into_guard` goes back to reading.
             #[track_caller]

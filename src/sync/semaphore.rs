@@ -108,7 +108,8 @@ impl Semaphore {
     /// Takes a permit if that needs no waiting.
     ///
     /// # Errors
-    /// [`TryAcquireError::NoPermits`]: none is free, or others already wait. [`TryAcquireError::Closed`]: the semaphore is closed.
+    /// [`TryAcquireError::NoPermits`]: none is free, or others already wait; permits in transit just then, as somebody enters or
+    /// leaves the queue, are not free. [`TryAcquireError::Closed`]: the semaphore is closed.
     #[inline]
     #[track_caller]
     pub fn try_acquire(&self) -> Result<Permit<'_>, TryAcquireError> {

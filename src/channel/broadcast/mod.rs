@@ -126,7 +126,7 @@ error_cases! {
     RecvError {
         /// All senders were dropped, and all values have been received.
         Closed => CLOSED, is_closed: "Whether all senders are gone, and all values received.";
-        /// That many values were missed. The next receive gets the oldest value still kept.
+        /// That many values were missed. The next receive gets the oldest one kept now, unless it is missed, too.
         Lagged(missed: u64) => Lagged(*missed), is_lagged: "Whether values were missed.";
     }
 
@@ -262,7 +262,8 @@ impl<T: Clone> Receiver<T> {
     /// panic propagates and the value counts as received.
     ///
     /// # Errors
-    /// `Lagged`: values were lost because this receiver was too slow; the next receive gets the oldest value still kept.
+    /// `Lagged`: values were lost because this receiver was too slow; the next receive gets the oldest one kept now, unless that is
+    /// missed, too.
     /// `Closed`: all senders were dropped, and everything was received.
     #[track_caller]
     pub fn recv(&mut self) -> Recv<'_, T> {
