@@ -58,6 +58,18 @@ pub(crate) fn upgrade_against_the_last_receiver() {
     assert!(weak.upgrade().is_none() && tx.try_send(values.make(2)).is_err());
 }
 
+/// C8: who finds that the last receiver has gone gets back what it sends by a permit.
+pub(crate) fn upgrade_against_the_last_receiver_beside_a_permit() {
+    let (tx, rx) = bounded::<u8>(1);
+    let Poll::Ready(Ok(permit)) = poll(&mut tx.reserve_owned()) else { unreachable!() };
+    let weak = rx.downgrade();
+    let dropping = thread::spawn(move || drop(rx));
+    if weak.upgrade().is_none() {
+        assert!(permit.send(1).is_err(), "it is closed, and emptied");
+    }
+    dropping.join().unwrap();
+}
+
 /// Another sender is downgraded and goes, while the last one goes: what is upgraded has an open channel.
 pub(crate) fn downgrade_against_the_last_drop() {
     let (tx, rx) = bounded::<u8>(1);

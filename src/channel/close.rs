@@ -74,6 +74,11 @@ impl<T> Shared<T> {
     /// Closes the channel and drops what is in it, also when a waker panics.
     pub(super) fn close_now(&self) -> bool {
         let _discard = finally(|| self.discard());
+        self.close_to_permits()
+    }
+
+    /// Closes the channel, also to what permits send, as what is in it is about to be dropped.
+    pub(super) fn close_to_permits(&self) -> bool {
         let is_first = self.end_turns(|| self.begin_close());
         self.finish_close();
         is_first

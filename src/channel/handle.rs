@@ -308,7 +308,7 @@ macro_rules! shares {
             }
 
             /// How many senders there are. (The last one may count until it has closed the channel, also to those who wake by
-            /// that.)
+            /// that; or, if there is a weak one, not any more shortly before.)
             pub fn sender_count(&self) -> usize {
                 self.get().count(End::Sender)
             }

@@ -125,7 +125,10 @@ impl<T> Shared<T> {
             if handles & end.gone() != 0 && !bug!("weak_upgrades_the_gone") {
                 if !bug!("weak_is_refused_early") {
                     // (It may have to be begun: invariant 4.)
-                    self.close();
+                    match end {
+                        End::Sender => self.close(),
+                        End::Receiver => self.close_to_permits(),
+                    };
                 }
                 return false;
             }

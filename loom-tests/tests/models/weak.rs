@@ -6,6 +6,7 @@ models! { weak:
     upgrade_against_the_last_drop
     upgrade_and_go_against_the_last_drop
     upgrade_against_the_last_receiver
+    upgrade_against_the_last_receiver_beside_a_permit
     downgrade_against_the_last_drop
     upgrade_against_both_sides
     the_last_weak_against_the_last_handle
