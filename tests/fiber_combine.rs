@@ -1387,7 +1387,8 @@ mod telling {
             let boxed: Pin<Box<dyn Future<Output = ()>>> = Box::pin(leno::sleep(SECOND));
             assert_eq!(boxed.timed().debug("timed").await, ((), SECOND));
         });
-        let (_, took) = futures_lite::future::block_on(leno::sleep(Duration::from_millis(2)).timed());
+        let sleeps = async { leno::sleep(Duration::from_millis(2)).await };
+        let (_, took) = futures_lite::future::block_on(sleeps.timed());
         assert!(took >= Duration::from_millis(2));
     }
 }
