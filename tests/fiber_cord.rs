@@ -57,46 +57,81 @@ fn who_yields_goes_behind_whatever_wakes_it_elsewhere() {
     assert_eq!(*log.borrow(), ['a', 'b', 'a']);
 }
 
-#[test]
-fn what_was_woken_elsewhere_and_polled_before_keeps_no_place() {
-    // F14: `a` was woken from outside while it was queued, and polled; then `c` wakes it, behind `d`.
-    let cord = Cord::new();
-    let log = Rc::new(RefCell::new(Vec::new()));
-    let pushes = log.clone();
+/// Spawns a fiber that whenever it is unparked logs its name and calls `then`.
+fn logs(
+    cord: &Cord,
+    log: &Rc<RefCell<Vec<char>>>,
+    name: char,
+    mut then: impl FnMut() + 'static,
+) -> fiber::FiberRef {
+    let log = log.clone();
     let parks = async move {
         loop {
             fiber::park().await;
-            pushes.borrow_mut().push('a');
+            log.borrow_mut().push(name);
+            then();
         }
     };
-    let a = cord.spawn_local(parks).fiber();
-    let (pushes, wakes) = (log.clone(), a.clone());
-    let parks = async move {
-        fiber::park().await;
-        pushes.borrow_mut().push('c');
-        wakes.unpark();
-    };
-    let c = cord.spawn_local(parks).fiber();
-    let pushes = log.clone();
-    let parks = async move {
-        fiber::park().await;
-        pushes.borrow_mut().push('d');
-    };
-    let d = cord.spawn_local(parks).fiber();
-    cord.block_on(leno::yield_now());
-    let (wakes_a, wakes_c) = (a.clone(), c.clone());
-    cord.block_on(async move {
-        wakes_a.unpark();
-        wakes_c.unpark();
+    cord.spawn_local(parks).fiber()
+}
+
+#[test]
+fn what_was_woken_elsewhere_and_polled_before_keeps_no_place() {
+    // F14: `a` was woken from outside while it was queued, and polled; then `c` wakes it, from here or elsewhere, behind `d`.
+    for from_elsewhere in [false, true] {
+        let cord = Cord::new();
+        let log = Rc::new(RefCell::new(Vec::new()));
+        let a = logs(&cord, &log, 'a', || {});
+        let wakes = a.clone();
+        let c = logs(&cord, &log, 'c', move || {
+            let wakes = wakes.clone();
+            if from_elsewhere {
+                thread::spawn(move || wakes.unpark()).join().unwrap()
+            } else {
+                wakes.unpark()
+            }
+        });
+        let d = logs(&cord, &log, 'd', || {});
+        cord.block_on(leno::yield_now());
+        let (wakes_a, wakes_c) = (a.clone(), c.clone());
+        cord.block_on(async move {
+            wakes_a.unpark();
+            wakes_c.unpark();
+        });
+        a.unpark();
+        d.unpark();
+        cord.block_on(async {
+            for _ in 0..3 {
+                leno::yield_now().await;
+            }
+        });
+        assert_eq!(*log.borrow(), ['a', 'c', 'd', 'a']);
+    }
+}
+
+#[test]
+fn who_is_woken_here_after_it_was_woken_elsewhere_keeps_its_place() {
+    // F14: while `c` is polled another thread wakes `a` and `d`; then `c` wakes `a`.
+    let cord = Cord::new();
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let (a, d) = (logs(&cord, &log, 'a', || {}), logs(&cord, &log, 'd', || {}));
+    let c = logs(&cord, &log, 'c', move || {
+        let (also_a, d) = (a.clone(), d.clone());
+        let wakes = move || {
+            also_a.unpark();
+            d.unpark();
+        };
+        thread::spawn(wakes).join().unwrap();
+        a.unpark();
     });
-    a.unpark();
-    d.unpark();
-    cord.block_on(async {
+    cord.block_on(leno::yield_now());
+    cord.block_on(async move {
+        c.unpark();
         for _ in 0..3 {
             leno::yield_now().await;
         }
     });
-    assert_eq!(*log.borrow(), ['a', 'c', 'd', 'a']);
+    assert_eq!(*log.borrow(), ['c', 'a', 'd']);
 }
 
 #[test]

@@ -20,7 +20,8 @@ use crate::task::{context, run, shows};
 use crate::time::Clock;
 
 /// A single-threaded executor, bound to the thread that made it. Its fibers need not be `Send`; they run one at a time,
-/// strictly in the order in which they became ready, and only inside [`block_on`](Self::block_on).
+/// strictly in the order in which they became ready, and only inside [`block_on`](Self::block_on). (One that is woken while it
+/// runs becomes ready as that poll ends.)
 ///
 /// Dropping it drops all its fibers, on this thread. Wakers and join handles may outlive it, and other threads may wake its
 /// fibers.

@@ -30,6 +30,14 @@ impl Entry for Task {
         // SAFETY: from `into_raw`, with its count.
         unsafe { Task::from_raw(raw.cast()) }
     }
+
+    fn arrives(&self) -> bool {
+        Task::arrives(self)
+    }
+
+    fn goes_behind(&self, arrive: impl FnOnce()) -> bool {
+        Task::goes_behind(self, arrive)
+    }
 }
 
 /// In which order fibers are ended.

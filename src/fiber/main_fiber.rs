@@ -143,10 +143,6 @@ impl Main {
         match task.state.start(task.by()) {
             Start::Poll => {}
             Start::Stale => return Poll::Pending,
-            Start::Behind => {
-                context::behind(|| task.schedule());
-                return Poll::Pending;
-            }
             Start::Cancelled => unreachable!("a main fiber cannot be cancelled"),
         }
         // SAFETY: a main fiber.

@@ -43,6 +43,18 @@ pub(crate) trait Entry: Sized + Send {
     ///
     /// The pointer is from `into_raw`, and not used again.
     unsafe fn from_raw(raw: NonNull<()>) -> Self;
+
+    /// The only worker takes it from what was injected. False: there is another one of the same, or no need: drops this, which is
+    /// under a lock, and calls nothing foreign.
+    fn arrives(&self) -> bool {
+        true
+    }
+
+    /// The only worker queues it behind what was injected, which `arrive` has arrive. False: so one of the same has; drops this.
+    fn goes_behind(&self, arrive: impl FnOnce()) -> bool {
+        arrive();
+        true
+    }
 }
 
 /// See the module.

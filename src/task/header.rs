@@ -178,6 +178,16 @@ impl Task {
         if is_worker { By::Owner(&self.tie) } else { By::Other }
     }
 
+    /// Its only worker takes this entry from what was injected. False: drop it.
+    pub(crate) fn arrives(&self) -> bool {
+        self.state.arrives(&self.tie)
+    }
+
+    /// Its only worker queues this entry behind what was injected, which `arrive` has arrive. False: drop it.
+    pub(crate) fn goes_behind(&self, arrive: impl FnOnce()) -> bool {
+        self.state.goes_behind(&self.tie, arrive)
+    }
+
     /// Who has it, for those who look.
     pub(crate) fn activity(&self) -> Activity {
         self.state.activity(&self.tie)

@@ -34,7 +34,10 @@ struct Queue(Mutex<Option<VecDeque<Task>>>, Option<Worker>);
 impl Seam for Queue {
     fn schedule(&self, post: Post, task: Task) {
         // SAFETY: from `Executor::drive`, which keeps it.
-        unsafe { post.worker.cast::<Mutex<VecDeque<Task>>>().as_ref() }.lock().push_back(task);
+        let queue = unsafe { post.worker.cast::<Mutex<VecDeque<Task>>>().as_ref() };
+        if self.1.is_none() || task.goes_behind(|| self.arrive()) {
+            queue.lock().push_back(task);
+        }
     }
 
     fn inject(&self, task: Task) -> Result<(), Task> {
@@ -79,6 +82,15 @@ impl Seam for Queue {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+impl Queue {
+    /// Puts what was injected behind the only worker's own queue, if there is one.
+    fn arrive(&self) {
+        if let (Some(injected), Some(worker)) = (&mut *self.0.lock(), &self.1) {
+            worker.0.lock().extend(injected.drain(..).filter(Task::arrives));
+        }
     }
 }
 
@@ -176,18 +188,19 @@ impl Executor {
         (listing, queued, Handle { task, taken: false, output: std::marker::PhantomData })
     }
 
-    /// Runs the first fiber of the queue once, of that of an only worker first; false: it is empty.
+    /// Runs the first fiber of the queue once; false: it is empty. An only worker first puts what was injected behind its own.
     pub fn run_one(&self) -> bool {
         match &self.queue().1 {
-            None => self.run_injected(),
-            Some(worker) => self.drive(worker, || self.run_from(worker) || self.run_injected()),
+            None => {
+                let task = self.queue().0.lock().as_mut().and_then(VecDeque::pop_front);
+                // SAFETY: not a cord.
+                task.map(|task| unsafe { run::run(task) }).is_some()
+            }
+            Some(worker) => self.drive(worker, || {
+                self.queue().arrive();
+                self.run_from(worker)
+            }),
         }
-    }
-
-    fn run_injected(&self) -> bool {
-        let task = self.queue().0.lock().as_mut().and_then(VecDeque::pop_front);
-        // SAFETY: not a cord; driven, if there is only one worker.
-        task.map(|task| unsafe { run::run(task) }).is_some()
     }
 
     /// As [`spawn`](Self::spawn), but polls it on this thread at once.

@@ -91,8 +91,6 @@ pub(crate) unsafe fn run(task: Task) {
     // (A fiber that its creator polls is not TIED.)
     match task.state.start(By::Owner(&task.tie)) {
         Start::Stale => return,
-        // SAFETY: owned, by contract.
-        Start::Behind => return unsafe { give_way(task) },
         // SAFETY: owned, on the right thread by contract.
         Start::Cancelled => return unsafe { end_owned(task) },
         Start::Poll => {}
@@ -132,8 +130,7 @@ pub(crate) unsafe fn run(task: Task) {
 pub(crate) unsafe fn end_entry(task: Task) {
     task.state.mark_ended();
     match task.state.start(task.by()) {
-        // (A fiber that has yielded has another entry.)
-        Start::Stale | Start::Behind => {}
+        Start::Stale => {}
         // SAFETY: owned; the thread is right by contract. (A shield does not outlast the executor.)
         Start::Cancelled | Start::Poll => unsafe { end_owned(task) },
     }

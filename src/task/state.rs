@@ -1,13 +1,13 @@
 //! The state of a fiber: one atomic word, flags below, reference count above.
 //!
 //! ```text
-//!  63 …  12  11       10     9          8        7      6       5       4          3           2          1         0
-//! │ count │ COMING │ TIED │ SHIELDED │ SEIZED │ MAIN │ TOKEN │ WAKER │ INTEREST │ CANCELLED │ COMPLETE │ RUNNING │ SCHEDULED │
+//!  63 …  11  10     9          8        7      6       5       4          3           2          1         0
+//! │ count │ TIED │ SHIELDED │ SEIZED │ MAIN │ TOKEN │ WAKER │ INTEREST │ CANCELLED │ COMPLETE │ RUNNING │ SCHEDULED │
 //! ```
 //!
 //! | flag | set by, when | cleared by |
 //! |---|---|---|
-//! | SCHEDULED | a wake or cancel from elsewhere of an idle fiber: a count of it is in a queue or on its way there; any wake or cancel of a running one | `start`, `finish_poll` |
+//! | SCHEDULED | a wake or cancel from elsewhere of an idle fiber: a count of it is in a queue or on its way there; any wake or cancel of a running one (of a TIED one: see 9) | `start`, `finish_poll` |
 //! | RUNNING | creation; a wake on the worker that then queues it; `start`; `seize`: the fiber is *owned* | `finish_poll`, `complete` |
 //! | COMPLETE | `complete`: the future is gone, the outcome stored | never |
 //! | CANCELLED | `cancel`, `seize`, `mark_ended` | never |
@@ -18,7 +18,6 @@
 //! | SEIZED | `seize` of a fiber that nobody owned: entries of it that queues still hold are stale | never |
 //! | SHIELDED | `shield`, in a poll that no cancel came before: CANCELLED has to wait | `unshield`; `seize`, which does not wait |
 //! | TIED | `finish_poll`, on the only worker of the executor, of a fiber that waits for the first time: see 9 | never |
-//! | COMING | with SCHEDULED, of a TIED fiber: a count of it is in a queue or on its way there | `start` |
 //!
 //! Invariants:
 //!
@@ -27,8 +26,7 @@
 //!    has seized it; for one that is TIED, see 9. The owner holds a count and alone may touch the future; an entry passes that on
 //!    to whoever takes it out (each queue's release and acquire carry it), so a poll needs no more than a load to begin. SCHEDULED
 //!    beside RUNNING is a wake-up since the last poll began. An owned entry is polled or ended, never just dropped.
-//! 3. COMPLETE and RUNNING exclude each other, and no flag changes after COMPLETE except TOKEN and SHIELDED (and SCHEDULED and
-//!    COMING of a TIED one, by an entry that comes up just then).
+//! 3. COMPLETE and RUNNING exclude each other, and no flag changes after COMPLETE except TOKEN and SHIELDED.
 //! 4. The future exists exactly until its owner has dropped it, before COMPLETE. The outcome exists
 //!    from COMPLETE on and belongs to the join handle if INTEREST is set, else to the thread that completed.
 //! 5. The roster holds a count of a listed fiber until it is retired, and an unlisted fiber is completed by
@@ -42,11 +40,13 @@
 //!    does no harm: whoever runs the fiber has one.
 //! 9. A TIED fiber is its worker's for life: RUNNING stays until COMPLETE, and that worker alone knows whether the fiber is queued,
 //!    polled or waits, by the [tie](super::tie). So on that worker its polls, waits and wake-ups need no exchange at all. Anybody
-//!    else who wakes or cancels it sets SCHEDULED, and injects an entry, unless one is COMING. So there is one entry if the tie
-//!    says that the fiber is queued, and one more if COMING is set. The two are alike: the first to come up counts as that of the
-//!    tie, the other as the one that was COMING, for which the fiber is polled if it was woken since the poll before. (If the fiber
-//!    has yielded while an entry was COMING, or was woken after that was *spent*, as the fiber was polled since, the first of the two
-//!    goes to the back, whichever it is: so it is not polled before its turn, but after it if the other one is not injected yet.)
+//!    else who wakes or cancels it sets SCHEDULED, and injects an entry if that was not set. The entry *arrives* when the worker takes
+//!    it from what was injected: there it becomes the fiber's one entry in the worker's hands if the fiber rests and is still
+//!    SCHEDULED, and is dropped otherwise. For where the fiber is queued, what comes up polls it; where it is being polled, the end
+//!    of the poll looks at SCHEDULED; and where that was cleared, the fiber was polled since, for this wake-up, too.
+//!    (A cord has what was injected arrive before it queues anything itself, and so each fiber has the place of its first wake-up;
+//!    or of the end of its poll, if it was woken in that. But an entry that arrives when the fiber was polled meanwhile may serve a
+//!    later wake-up from elsewhere. As all arrive at each turn, few of a fiber are on their way.)
 //!    An entry that does not come up because the executor has ended may be dropped: the worker ends all its fibers as it leaves.
 //!
 //! Progress: every transition is lock-free (a retry means that another transition succeeded).
@@ -75,8 +75,7 @@ const MAIN: usize = 1 << 7;
 const SEIZED: usize = 1 << 8;
 const SHIELDED: usize = 1 << 9;
 const TIED: usize = 1 << 10;
-const COMING: usize = 1 << 11;
-const ONE: usize = 1 << 12;
+const ONE: usize = 1 << 11;
 
 /// The counts that a fiber has beside those of its holders, until it is complete.
 const BIAS: usize = 1 << 10;
@@ -138,8 +137,6 @@ pub(crate) enum Start {
     Poll,
     /// Drop its future unpolled.
     Cancelled,
-    /// It has yielded: put the entry behind all others.
-    Behind,
     /// Somebody else ended it or is about to: drop the queue's count.
     Stale,
 }
@@ -244,7 +241,7 @@ impl State {
     /// How a wake-up changes the word, but for that of a TIED fiber by its worker; true: the fiber has to be queued.
     fn woken(word: usize, by: By<'_>) -> (usize, bool) {
         if word & (COMPLETE | TIED) == TIED && !bug!("task_tied_is_not_told") {
-            (word | SCHEDULED | COMING, word & COMING == 0)
+            (word | SCHEDULED, word & SCHEDULED == 0)
         } else if word & (COMPLETE | SCHEDULED) != 0 {
             (word, false)
         } else if word & RUNNING != 0 {
@@ -277,24 +274,11 @@ impl State {
     /// A wake-up of a TIED fiber by its worker.
     #[inline]
     fn wake_tied(&self, tie: &Tie) -> Wake {
-        if !self.wake_tie(tie) {
+        if !tie.wake() {
             return Wake::Nothing;
         }
         self.retain();
         Wake::Schedule
-    }
-
-    /// The same; true: it is to be queued.
-    #[inline]
-    fn wake_tie(&self, tie: &Tie) -> bool {
-        // ORDERING: Relaxed: see `finish_poll`.
-        tie.wake(|| Self::is_spent(self.0.load(Ordering::Relaxed)))
-    }
-
-    /// Whether an entry is COMING that stands for nothing any more: the fiber was polled since.
-    #[inline]
-    fn is_spent(word: usize) -> bool {
-        word & (COMING | SCHEDULED) == COMING
     }
 
     /// idle → RUNNING or SCHEDULED, running → SCHEDULED|RUNNING; the count goes to the queue, or is dropped.
@@ -302,7 +286,7 @@ impl State {
     pub(crate) fn wake_by_value(&self, by: By<'_>) -> WakeByValue {
         match self.tie(by) {
             None => self.wake_loose(by),
-            Some(tie) if self.wake_tie(tie) => WakeByValue::Schedule,
+            Some(tie) if tie.wake() => WakeByValue::Schedule,
             Some(_) if self.release() => WakeByValue::Last,
             Some(_) => WakeByValue::Nothing,
         }
@@ -403,14 +387,34 @@ impl State {
         }
     }
 
+    /// An entry was taken from what was injected, by a worker: false: drop it (it is not the last count). See the header, 9.
+    pub(crate) fn arrives(&self, tie: &Tie) -> bool {
+        // ORDERING: Relaxed: all up to the wake-up that this entry is of was acquired with it.
+        let word = self.0.load(Ordering::Relaxed);
+        if word & (TIED | COMPLETE) != TIED {
+            return true;
+        }
+        word & SCHEDULED != 0 && tie.wake_up()
+    }
+
+    /// An entry goes behind what was injected, which `arrive` has arrive: false: drop it (it is not the last count), as an entry of
+    /// the same fiber was among that. (One that is ready only now goes behind that one's place.)
+    pub(crate) fn goes_behind(&self, tie: &Tie, arrive: impl FnOnce()) -> bool {
+        // ORDERING: Relaxed: this thread has it, or has just made it ready.
+        let word = self.0.load(Ordering::Relaxed);
+        let aside = word & (TIED | COMPLETE) == TIED && tie.step_aside();
+        arrive();
+        !aside || tie.wake_up()
+    }
+
     /// SCHEDULED or owned by the entry → owned by the caller, who took the entry out.
     #[inline]
     pub(crate) fn start(&self, by: By<'_>) -> Start {
         // ORDERING: Relaxed: all up to the owner's push was acquired with the entry (invariant 2). A wake-up or a cancel
-        // since then that is not seen here is seen by `finish_poll`, or has an entry of its own (9).
+        // since then that is not seen here is seen by `finish_poll`, or an entry is on its way (9).
         let word = self.0.load(Ordering::Relaxed);
         match by {
-            By::Owner(tie) if word & (TIED | COMPLETE) == TIED => self.start_tied(word, tie),
+            By::Owner(tie) if word & (TIED | COMPLETE) == TIED && tie.begin() => self.start_tied(word),
             _ if word & TIED != 0 && !bug!("task_tied_is_anybodys") => Start::Stale,
             _ if word & (RUNNING | SCHEDULED | CANCELLED | COMPLETE | SEIZED) == RUNNING => Start::Poll,
             _ => self.start_loose(),
@@ -418,36 +422,17 @@ impl State {
     }
 
     #[inline]
-    fn start_tied(&self, word: usize, tie: &Tie) -> Start {
-        if word & (SCHEDULED | CANCELLED) == 0 && tie.begin() { Start::Poll } else { self.start_told(tie) }
+    fn start_tied(&self, word: usize) -> Start {
+        if word & (SCHEDULED | CANCELLED) == 0 { Start::Poll } else { self.start_told() }
     }
 
-    /// It was woken from elsewhere or cancelled, or this is the entry that was COMING.
+    /// It was woken from elsewhere, or cancelled.
     #[cold]
-    fn start_told(&self, tie: &Tie) -> Start {
-        if tie.yields() {
-            return if bug!("task_tied_yields_an_entry") { Start::Stale } else { Start::Behind };
-        }
-        let queued = tie.begin();
-        let start = self.update(order!(AcqRel, "task_told_relaxed"), |word| {
-            // (One that is cancelled may be ended while an entry of it is in the queue.)
-            debug_assert!(
-                queued || word & (COMING | CANCELLED) != 0,
-                "a fiber was queued without being ready"
-            );
-            let start = match () {
-                () if Self::has_to_end(word) => Start::Cancelled,
-                () if queued || word & SCHEDULED != 0 => Start::Poll,
-                () => Start::Stale,
-            };
-            (word & !if queued { SCHEDULED } else { SCHEDULED | COMING }, start)
-        });
-        if queued || start == Start::Stale || tie.take() {
-            return start;
-        }
-        // This thread polls it, further up the stack, or ends it.
-        tie.wake(|| false);
-        Start::Stale
+    fn start_told(&self) -> Start {
+        self.update(order!(AcqRel, "task_told_relaxed"), |word| {
+            let start = if Self::has_to_end(word) { Start::Cancelled } else { Start::Poll };
+            (word & !SCHEDULED, start)
+        })
     }
 
     #[cold]
@@ -466,8 +451,8 @@ impl State {
     /// worker, with which it stays.
     #[inline]
     pub(crate) fn finish_poll(&self, left: &Left, tie: Option<&Tie>) -> Finish {
-        // ORDERING: Relaxed: TIED is set by whoever polls the fiber. A cancel that is not seen here has an entry (or comes from the
-        // executor's end, which ends all).
+        // ORDERING: Relaxed: TIED is set by whoever polls the fiber. For a wake-up or a cancel that is not seen here an entry is on
+        // its way (or it comes from the executor's end, which ends all).
         let word = self.0.load(Ordering::Relaxed);
         match tie {
             _ if word & TIED != 0 => self.finish_tied(word, left, tie),
@@ -483,25 +468,17 @@ impl State {
     #[inline]
     fn finish_tied(&self, word: usize, left: &Left, tie: Option<&Tie>) -> Finish {
         debug_assert!(word & RUNNING != 0 && word & COMPLETE == 0);
+        // (The entry may have arrived in the poll, and so be gone.)
+        // ORDERING: Acquire: what was injected before that arrives before this one is queued.
+        let is_told = word & SCHEDULED != 0
+            && !bug!("task_tied_forgets_what_arrived")
+            && self.0.load(Ordering::Acquire) & SCHEDULED != 0;
         let (finish, given_up) = match tie {
             // The executor has ended, and another thread acts as its worker.
             None => (Finish::Cancelled, 0),
             Some(_) if Self::has_to_end(word) => (Finish::Cancelled, 0),
-            Some(tie) if left.woke_itself => {
-                // A fiber that has yielded is not polled for an entry that was COMING before.
-                if word & COMING == 0 {
-                    tie.queue()
-                } else {
-                    tie.give_way()
-                }
-                (Finish::Again, 0)
-            }
-            Some(tie) if tie.woken() && !bug!("task_tied_is_not_woken") => {
-                if Self::is_spent(word) {
-                    tie.give_way()
-                } else {
-                    tie.queue()
-                }
+            Some(tie) if left.woke_itself || is_told || (tie.woken() && !bug!("task_tied_is_not_woken")) => {
+                tie.queue_behind();
                 (Finish::Again, 0)
             }
             Some(tie) => {
@@ -855,54 +832,87 @@ mod tests {
         assert!(state.take_token());
     }
 
-    #[test]
-    fn a_tied_fiber_has_an_entry_of_each_kind() {
-        let tie = Tie::new();
-        let by = By::Owner(&tie);
-        let state = tied(&tie);
-        assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
-        assert_eq!(state.wake_by_ref(By::Other), Wake::Nothing);
-        assert_eq!(state.wake_by_ref(by), Wake::Schedule);
-        assert_eq!(count(&state), 4);
-        // Elsewhere an entry is nobody's.
-        assert_eq!(state.start(By::Other), Start::Stale);
-        assert_eq!(state.start(by), Start::Poll);
-        assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Idle);
-        assert_eq!(state.activity(&tie), Activity::Idle);
-        // The other one comes up: what it was for has been seen to, unless it was woken since.
-        assert_eq!(state.start(by), Start::Stale);
-        assert_eq!((state.wake_by_ref(by), state.wake_by_ref(By::Other)), (Wake::Schedule, Wake::Schedule));
-        assert_eq!(state.start(by), Start::Poll);
-        assert_eq!(state.wake_by_ref(By::Other), Wake::Nothing);
-        assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Idle);
-        assert_eq!(state.activity(&tie), Activity::Queued);
-        assert_eq!(state.start(by), Start::Poll);
-        // One that comes up during the poll, as its fiber ends the executor.
-        assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
-        assert_eq!(state.start(by), Start::Stale);
-        assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Again);
+    /// An entry that is dropped.
+    fn dropped(state: &State) {
+        assert!(!state.release(), "it is never the last count");
     }
 
     #[test]
-    fn a_tied_fiber_that_yields_is_not_polled_for_what_came_before() {
+    fn a_tied_fiber_has_one_entry_in_its_workers_hands() {
         let tie = Tie::new();
         let by = By::Owner(&tie);
         let state = tied(&tie);
-        let yields = Left { woke_itself: true, owed: 0 };
-        assert_eq!(state.wake_by_ref(by), Wake::Schedule);
+        assert_eq!(
+            (state.wake_by_ref(By::Other), state.wake_by_ref(By::Other)),
+            (Wake::Schedule, Wake::Nothing)
+        );
+        assert_eq!(state.activity(&tie), Activity::Queued);
+        // Elsewhere an entry is nobody's.
+        assert_eq!(state.start(By::Other), Start::Stale);
+        assert!(state.arrives(&tie));
+        assert_eq!(state.wake_by_ref(by), Wake::Nothing);
         assert_eq!(state.start(by), Start::Poll);
-        assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
-        assert_eq!(state.finish_poll(&yields, Some(&tie)), Finish::Again);
-        assert_eq!((state.wake_by_ref(by), state.start(by)), (Wake::Nothing, Start::Behind));
-        assert_eq!(state.start(by), Start::Poll);
-        assert_eq!(state.finish_poll(&yields, Some(&tie)), Finish::Again);
-        assert_eq!((state.start(by), state.start(by)), (Start::Behind, Start::Poll));
         assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Idle);
-        assert_eq!(state.activity(&tie), Activity::Idle);
-        assert_eq!(state.start(by), Start::Stale);
-        // Another thread acts as its worker, at the end.
-        assert_eq!(state.wake_by_ref(by), Wake::Schedule);
+        assert_eq!((count(&state), state.activity(&tie)), (2, Activity::Idle));
+        // It arrives where there is one, or after the poll.
+        for before in [true, false] {
+            assert_eq!(
+                (state.wake_by_ref(By::Other), state.wake_by_ref(by)),
+                (Wake::Schedule, Wake::Schedule)
+            );
+            assert_eq!(count(&state), 4);
+            assert!(!before || !state.arrives(&tie));
+            assert_eq!(state.start(by), Start::Poll);
+            assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Idle);
+            assert!(before || !state.arrives(&tie));
+            dropped(&state);
+            assert_eq!((count(&state), state.activity(&tie)), (2, Activity::Idle));
+        }
+        // It arrives in the poll, or after it.
+        for within in [true, false] {
+            assert_eq!(state.wake_by_ref(by), Wake::Schedule);
+            assert_eq!(state.start(by), Start::Poll);
+            assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
+            assert!(!within || !state.arrives(&tie));
+            assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Again);
+            assert!(within || !state.arrives(&tie));
+            dropped(&state);
+            assert_eq!((state.start(by), state.wake_by_ref(by)), (Start::Poll, Wake::Nothing));
+            assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Again);
+            assert_eq!(state.start(by), Start::Poll);
+            assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Idle);
+            assert_eq!(count(&state), 2);
+        }
+    }
+
+    #[test]
+    fn a_tied_fiber_has_the_place_of_its_first_wake_up() {
+        let tie = Tie::new();
+        let by = By::Owner(&tie);
+        let state = tied(&tie);
+        // From elsewhere before its worker's.
+        assert_eq!((state.wake_by_ref(By::Other), state.wake_by_ref(by)), (Wake::Schedule, Wake::Schedule));
+        assert!(!state.goes_behind(&tie, || assert!(state.arrives(&tie))));
+        dropped(&state);
         assert_eq!(state.start(by), Start::Poll);
+        // A yield: behind what came before it.
+        assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
+        let yields = Left { woke_itself: true, owed: 0 };
+        assert_eq!(state.finish_poll(&yields, Some(&tie)), Finish::Again);
+        assert!(state.goes_behind(&tie, || assert!(!state.arrives(&tie))));
+        dropped(&state);
+        assert_eq!(state.start(by), Start::Poll);
+        assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Idle);
+        // An entry whose wake-up an earlier poll was for.
+        assert_eq!((state.wake_by_ref(by), state.wake_by_ref(By::Other)), (Wake::Schedule, Wake::Schedule));
+        assert_eq!(state.start(by), Start::Poll);
+        assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Idle);
+        assert_eq!(state.wake_by_ref(by), Wake::Schedule);
+        assert!(state.goes_behind(&tie, || assert!(!state.arrives(&tie))));
+        dropped(&state);
+        assert_eq!(state.start(by), Start::Poll);
+        assert_eq!(count(&state), 3);
+        // Another thread acts as its worker, at the end.
         assert_eq!(state.finish_poll(&yields, None), Finish::Cancelled);
     }
 
@@ -920,7 +930,7 @@ mod tests {
             assert_eq!(state.seize(by), Seize::Running);
             let _ = state.complete(true, false);
             assert_eq!((state.seize(by), state.start(by)), (Seize::Complete, Start::Stale));
-            tie.queue();
+            tie.queue_behind();
         }
     }
 
@@ -933,6 +943,7 @@ mod tests {
             let waits = tied(&tie);
             assert_eq!(waits.cancel(by), Some(Wake::Schedule));
             assert_eq!(waits.cancel(by), None);
+            assert!(by_worker || waits.arrives(&tie));
             assert_eq!(waits.start(owner), Start::Cancelled);
 
             let tie = Tie::new();
@@ -945,6 +956,7 @@ mod tests {
             assert_eq!(shielded.finish_poll(&left(0), Some(&tie)), Finish::Idle);
             assert_eq!(shielded.cancel(by), Some(Wake::Nothing));
             assert_eq!(shielded.unshield(by), Wake::Schedule);
+            assert!(by_worker || shielded.arrives(&tie));
             assert_eq!(shielded.start(owner), Start::Cancelled);
         }
     }

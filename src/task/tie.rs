@@ -2,15 +2,13 @@
 //! of it, and nobody else has to (`state.rs`, invariant 9).
 //!
 //! ```text
-//!            begin              woken             finish
-//!   QUEUED ─────────▶ POLLED ──────────▶ AGAIN ──────────▶ QUEUED
-//!     ▲ ▲             │ ▲  │ finish, having yielded
-//!     │ │      finish │ │  └──────▶ YIELDED
-//!     │ └ woken ─── RESTS            │ the first entry comes up
-//!     └──────────────────────────────┘
+//!            begin             woken             finish
+//!   QUEUED ─────────▶ POLLED ─────────▶ AGAIN ─────────▶ BEHIND
+//!     ▲               │ ▲ │                               ▲ │
+//!     │        finish │ │ └── finish, ready all the same ─┘ │
+//!     │               ▼ └──────────────────────── begin ────┘
+//!     └─── woken ─── RESTS
 //! ```
-//! A fiber that has yielded is YIELDED only if another entry is on its way, and else QUEUED; so is one that was woken, meanwhile or
-//! while it rests, if that entry stands for nothing any more.
 //! One that is seized while it is queued or rests becomes POLLED as well.
 //!
 //! ORDERING: one thread at a time changes it: the worker's, or the one that ends the fibers in its place (`crew`, "Away"); the lock
@@ -18,16 +16,16 @@
 
 use crate::prim::{AtomicU32, Ordering};
 
-/// An entry of a queue stands for it; a newborn's as well.
+/// An entry of the worker's queue stands for it; a newborn's as well.
 const QUEUED: u32 = 0;
+/// The same; but it is ready since its poll ended, whoever woke it in that.
+const BEHIND: u32 = 1;
 /// It is polled or ended, or has been ended.
-const POLLED: u32 = 1;
+const POLLED: u32 = 2;
 /// The same, and it was woken since the poll began.
-const AGAIN: u32 = 2;
+const AGAIN: u32 = 3;
 /// It waits.
-const RESTS: u32 = 3;
-/// As QUEUED; but two entries stand for it, and the first to come up goes behind.
-const YIELDED: u32 = 4;
+const RESTS: u32 = 4;
 
 /// See the module. For the worker, all but [`rests`](Self::rests).
 #[derive(Debug)]
@@ -59,21 +57,10 @@ impl Tie {
         self.0.load(Ordering::Acquire) == RESTS
     }
 
-    /// It goes, or went, into a queue.
+    /// It goes behind all that is ready.
     #[inline]
-    pub(super) fn queue(&self) {
-        self.0.store(QUEUED, Ordering::Relaxed);
-    }
-
-    /// It goes behind another entry of it.
-    #[inline]
-    pub(super) fn give_way(&self) {
-        self.0.store(YIELDED, Ordering::Relaxed);
-    }
-
-    /// YIELDED → QUEUED; false: it has not.
-    pub(super) fn yields(&self) -> bool {
-        self.go(YIELDED, QUEUED)
+    pub(super) fn queue_behind(&self) {
+        self.0.store(BEHIND, Ordering::Relaxed);
     }
 
     /// It waits from now on.
@@ -82,33 +69,42 @@ impl Tie {
         self.0.store(RESTS, Ordering::Release);
     }
 
-    /// QUEUED → POLLED; false: it is not in a queue.
+    /// QUEUED, BEHIND → POLLED; false: it is not in a queue.
     #[inline]
     pub(super) fn begin(&self) -> bool {
-        self.go(QUEUED, POLLED)
+        let begins = self.0.load(Ordering::Relaxed) <= BEHIND;
+        if begins {
+            self.0.store(POLLED, Ordering::Relaxed);
+        }
+        begins
     }
 
-    /// QUEUED, YIELDED, RESTS → POLLED; false: it is polled, or being ended.
+    /// QUEUED, BEHIND, RESTS → POLLED; false: it is polled, or being ended.
     pub(super) fn seize(&self) -> bool {
-        self.yields();
-        self.begin() || self.take()
+        self.begin() || self.go(RESTS, POLLED)
     }
 
-    /// RESTS → POLLED; false: it does not wait.
-    pub(super) fn take(&self) -> bool {
-        self.go(RESTS, POLLED)
-    }
-
-    /// A wake-up: RESTS → QUEUED (true: the caller queues it), or YIELDED if it goes behind another entry; POLLED → AGAIN.
+    /// RESTS → QUEUED; false: it does not wait.
     #[inline]
-    pub(super) fn wake(&self, goes_behind: impl FnOnce() -> bool) -> bool {
-        let rests = self.is(RESTS);
+    pub(super) fn wake_up(&self) -> bool {
+        self.go(RESTS, QUEUED)
+    }
+
+    /// QUEUED → RESTS, for a moment: it is not in the queue yet. False: it does not, as it is BEHIND.
+    pub(super) fn step_aside(&self) -> bool {
+        let steps = self.is(QUEUED);
+        if steps {
+            self.rest();
+        }
+        steps
+    }
+
+    /// A wake-up: RESTS → QUEUED (true: the caller queues it), POLLED → AGAIN.
+    #[inline]
+    pub(super) fn wake(&self) -> bool {
+        let rests = self.wake_up();
         if !rests {
             self.go(POLLED, AGAIN);
-        } else if goes_behind() {
-            self.give_way();
-        } else {
-            self.queue();
         }
         rests
     }

@@ -35,7 +35,7 @@ impl Tied {
         Tied::doing(needs, |_, _| {})
     }
 
-    /// Calls `also` in each poll.
+    /// Calls `also` in each poll, which has seen its inputs by then.
     fn doing(needs: usize, mut also: impl FnMut(usize, &Waker) + Send + 'static) -> Tied {
         let executor = Executor::alone();
         let inputs = loom::sync::Arc::new(AtomicUsize::new(0));
@@ -49,8 +49,9 @@ impl Tied {
             if polls == 1 {
                 *leaves.lock().unwrap() = Some(cx.waker().clone());
             }
+            let given = seen.load(Ordering::Relaxed);
             also(polls, cx.waker());
-            if seen.load(Ordering::Relaxed) == needs { Poll::Ready(()) } else { Poll::Pending }
+            if given == needs { Poll::Ready(()) } else { Poll::Pending }
         }));
         assert!(executor.run_one() && !executor.run_one());
         let waker = left.lock().unwrap().take().expect("left by the first poll");
@@ -112,7 +113,7 @@ fn woken_from_elsewhere_after_it_was_woken() {
     });
 }
 
-/// F1: by a fiber of its worker, and from elsewhere: both entries come up, and make one poll if both were there before it.
+/// F1: by a fiber of its worker, and from elsewhere: it has one entry, which makes one poll if both wake-ups were there before it.
 #[test]
 fn woken_by_its_worker_and_from_elsewhere() {
     for both_before in [false, true] {
@@ -167,8 +168,27 @@ fn woken_by_its_thread_during_its_poll() {
     });
 }
 
+/// F1: during its poll, which makes another fiber ready, whereby what was injected arrives. `task_tied_forgets_what_arrived`.
+#[test]
+fn woken_from_elsewhere_during_its_poll() {
+    model(|| {
+        let place = Arc::new(std::sync::Mutex::new(None::<Executor>));
+        let takes = place.clone();
+        let fiber = Tied::doing(2, move |_, _| {
+            if let Some(executor) = takes.lock().unwrap().take() {
+                drop(executor.spawn(std::future::ready(())));
+            }
+        });
+        *place.lock().unwrap() = Some(fiber.executor.clone());
+        fiber.feed();
+        let other = fiber.fed();
+        fiber.executor.run_one();
+        other.join().unwrap();
+        assert!(fiber.ends() <= 3);
+    });
+}
+
 /// F1: it yields while an entry of it is coming, for another input: neither is lost, nor what comes later.
-/// `task_tied_yields_an_entry`.
 #[test]
 fn yields_where_an_entry_is_coming() {
     model(|| {

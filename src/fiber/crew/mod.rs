@@ -12,8 +12,8 @@
 //! how those that are in each other's way part, [`closed`] how it shows that fibers wait only for each other.
 //!
 //! A crew of one, a cord's or that of a runtime with one worker, has a plain queue instead of the ring, as there are no
-//! thieves. A *strict* one, a cord's, has no slot either, and at each turn moves what was injected behind its own queue:
-//! first in, first out.
+//! thieves, and at each turn moves what was injected behind that. A *strict* one, a cord's, has no slot either, and does the same
+//! before it queues anything itself: first in, first out.
 //!
 //! **States of a worker.** *Working*: it runs fibers, and has taken the last one from somewhere. *Searching*: it has
 //! nothing, and looks everywhere (a lone one, or one on a virtual clock, in its own queue and `inject` only). *Parked*: it is
@@ -233,7 +233,9 @@ impl<T: Entry> Crew<T> {
             // ORDERING: Relaxed: what came before whatever made this one ready is seen.
             if self.strict && self.injected.load(Ordering::Relaxed) > CLOSED {
                 // SAFETY: by contract.
-                unsafe { self.fetch(worker) };
+                if !task.goes_behind(|| _ = unsafe { self.fetch(worker) }) {
+                    return;
+                }
             }
             // SAFETY: by contract; nothing foreign is called.
             return unsafe { worker.own(|own| own.queue.push_back(task)) };
@@ -309,8 +311,8 @@ impl<T: Entry> Crew<T> {
             if injected & CLOSED != 0 {
                 return None;
             }
-            // Every second turn: neither side keeps the other waiting.
-            if self.strict || turn % 2 == 0 {
+            // Every second turn: neither side keeps the other waiting. (A lone worker puts it behind its own.)
+            if self.is_alone() || turn % 2 == 0 {
                 // SAFETY: by contract.
                 if let Some(task) = unsafe { self.take_injected(worker) } {
                     return Some(task);
@@ -439,35 +441,31 @@ impl<T: Entry> Crew<T> {
         worker.ring.pop()
     }
 
-    /// Of a strict crew: moves what was injected behind the own queue.
+    /// Of a lone worker: moves what was injected behind its own queue, but for what need not [arrive](Entry::arrives). False: the crew
+    /// has ended, and the own queue may be somebody else's.
     #[cold]
-    unsafe fn fetch(&self, worker: &Worker<T>) {
+    unsafe fn fetch(&self, worker: &Worker<T>) -> bool {
         let mut inject = self.inject.lock();
         // ORDERING: Relaxed: written under this lock.
-        let injected = self.injected.load(Ordering::Relaxed);
-        self.injected.store(injected & CLOSED, Ordering::Relaxed);
-        // SAFETY: by contract; nothing foreign is called.
-        unsafe {
-            worker.own(|own| match own.queue.is_empty() {
-                true => std::mem::swap(&mut own.queue, &mut *inject),
-                false => own.queue.extend(inject.drain(..)),
-            });
+        if self.injected.load(Ordering::Relaxed) & CLOSED != 0 {
+            return false;
         }
+        self.injected.store(0, Ordering::Relaxed);
+        // SAFETY: by contract; nothing foreign is called.
+        unsafe { worker.own(|own| own.queue.extend(inject.drain(..).filter(T::arrives))) };
         if inject.capacity() > KEEP {
             *inject = VecDeque::new();
         }
+        true
     }
 
-    /// From `inject`: a worker of several takes one, and its share of the rest if its ring is empty; a strict one
+    /// From `inject`: a worker of several takes one, and its share of the rest if its ring is empty; a lone one
     /// puts all of it behind its own queue, and takes from that.
     #[cold]
     unsafe fn take_injected(&self, worker: &Worker<T>) -> Option<T> {
-        if self.strict {
+        if self.is_alone() {
             // SAFETY: by contract.
-            return unsafe {
-                self.fetch(worker);
-                self.take(worker)
-            };
+            return unsafe { if self.fetch(worker) { self.take(worker) } else { None } };
         }
         let mut inject = self.inject.lock();
         // ORDERING: Relaxed: written under this lock.
@@ -477,7 +475,7 @@ impl<T: Entry> Crew<T> {
         }
         let first = inject.pop_front()?;
         let mut taken = 1;
-        if !self.is_alone() && worker.ring.len() == 0 {
+        if worker.ring.len() == 0 {
             let share = (inject.len() / self.workers.len()).min(RUN_SLOTS / 2);
             while taken <= share {
                 let Some(task) = inject.pop_front() else { break };
