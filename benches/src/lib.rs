@@ -10,7 +10,7 @@
 //! of them in turn, keeps the [`figures`] and prints a [`report`]; `plot` draws them. The criterion bench `peers` runs
 //! the same cells one by one. The binary `memory` counts bytes instead of nanoseconds.
 //!
-//! Rules for every measurement: all sides are spawned tasks and the thread in `block_on` only waits; values
+//! Rules for every measurement: all sides are spawned tasks and the thread in `block_on` only waits (but for the cell that measures its round trip); values
 //! are `u64`; each run is warmed up first; the number of operations is bounded; a run that does not end
 //! is named and the process aborted ([`watchdog`]).
 

@@ -3,6 +3,7 @@
 use std::future::ready;
 
 use fibre::mpmc::{self, rendezvous as mpmc0};
+use fibre::mpsc;
 use fibre::spsc::{self, rendezvous as spsc0};
 
 super::adapter! {
@@ -84,6 +85,54 @@ super::adapter! {
     FibreSpscRendezvousBlocking, "fibre-spsc", Spsc,
     spsc0::RendezvousSyncSender<u64>, spsc0::RendezvousSyncReceiver<u64>;
     open(capacity) (capacity == 0).then(spsc0::rendezvous);
+    send(tx, value) ready(tx.send(value)), try tx.try_send(value).is_ok();
+    recv(rx) ready(rx.recv()), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From tasks, one receiver.
+    FibreMpsc, "fibre-mpsc", Mpsc, mpsc::BoundedAsyncSender<u64>, mpsc::BoundedAsyncReceiver<u64>;
+    open(capacity) (capacity > 0).then(|| mpsc::bounded_async(capacity));
+    send(tx, value) tx.send(value), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From tasks, one receiver, capacity 0.
+    FibreMpscRendezvous, "fibre-mpsc", Mpsc, mpsc::RendezvousAsyncSender<u64>, mpsc::RendezvousAsyncReceiver<u64>;
+    open(capacity) (capacity == 0).then(mpsc::rendezvous::rendezvous_async);
+    send(tx, value) tx.send(value), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From tasks, one receiver, unbounded.
+    FibreMpscUnbounded, "fibre-mpsc", Mpsc, mpsc::UnboundedAsyncSender<u64>, mpsc::UnboundedAsyncReceiver<u64>;
+    open(_capacity) None, unbounded mpsc::unbounded_async();
+    send(tx, value) tx.send(value), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads, one receiver.
+    FibreMpscBlocking, "fibre-mpsc", Mpsc, mpsc::BoundedSyncSender<u64>, mpsc::BoundedSyncReceiver<u64>;
+    open(capacity) (capacity > 0).then(|| mpsc::bounded(capacity));
+    send(tx, value) ready(tx.send(value)), try tx.try_send(value).is_ok();
+    recv(rx) ready(rx.recv()), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads, one receiver, capacity 0.
+    FibreMpscRendezvousBlocking, "fibre-mpsc", Mpsc, mpsc::RendezvousSyncSender<u64>, mpsc::RendezvousSyncReceiver<u64>;
+    open(capacity) (capacity == 0).then(mpsc::rendezvous::rendezvous);
+    send(tx, value) ready(tx.send(value)), try tx.try_send(value).is_ok();
+    recv(rx) ready(rx.recv()), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads, one receiver, unbounded.
+    FibreMpscUnboundedBlocking, "fibre-mpsc", Mpsc, mpsc::UnboundedSyncSender<u64>, mpsc::UnboundedSyncReceiver<u64>;
+    open(_capacity) None, unbounded mpsc::unbounded();
     send(tx, value) ready(tx.send(value)), try tx.try_send(value).is_ok();
     recv(rx) ready(rx.recv()), try rx.try_recv().ok();
 }

@@ -24,7 +24,7 @@ super::adapter! {
             before();
             // Its set is good for one select.
             let set = rxs.iter().fold(Selector::new(), |set, rx| set.recv(rx, |value| value));
-            set.wait().expect("it is open");
+            assert_eq!(set.wait(), Ok(1));
         }
     };
 }

@@ -27,7 +27,7 @@ super::adapter! {
             before();
             let operation = set.select().wait();
             let token = tokens[operation.index()];
-            operation.recv(token).expect("it is open");
+            assert_eq!(operation.recv(token), Ok(1));
         }
     };
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::hint::black_box;
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::exec::{Exec, Timed};
 use crate::measure::GRAIN;
@@ -152,7 +152,11 @@ pub async fn timers<E: Timed>(ops: u64) {
         .map(|task| {
             // Scattered, and the same for everybody.
             let micros = task * 7_919 % 10_000;
-            E::spawn(async move { E::sleep(Duration::from_micros(micros)).await })
+            E::spawn(async move {
+                let (start, span) = (Instant::now(), Duration::from_micros(micros));
+                E::sleep(span).await;
+                assert!(start.elapsed() >= span, "none is early");
+            })
         })
         .collect();
     for task in tasks {
