@@ -77,5 +77,5 @@ sanitized() {
 }
 
 has_nightly() {
-    RUSTUP_TOOLCHAIN=nightly cargo --version >/dev/null 2>&1
+    RUSTUP_TOOLCHAIN=nightly rustc --version 2>/dev/null | grep -q nightly
 }
