@@ -15,7 +15,7 @@ use async_net::{TcpListener, TcpStream};
 use futures_lite::StreamExt;
 use futures_lite::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use leno::fiber::try_join_all;
-use leno::{Receiver, Sender, bounded, rendezvous, select, spawn, timeout};
+use leno::{Receiver, Sender, bounded, rendezvous, select, sleep, spawn, timeout};
 
 const GUESTS: usize = 8;
 const LINES: usize = 25;
@@ -24,6 +24,8 @@ const LINES: usize = 25;
 const LAG: usize = 1024;
 /// How long it may take to read a line.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long guests may stay after closing time.
+const GRACE: Duration = Duration::from_secs(5);
 
 type Line = Arc<str>;
 
@@ -41,30 +43,37 @@ fn main() -> io::Result<()> {
                 let listener = TcpListener::bind(&address).await?;
                 println!("listening on {}", listener.local_addr()?);
                 let (_open, closing) = rendezvous();
-                serve(listener, closing).await
+                serve(listener, closing).await;
+                Ok(())
             }
             None => party().await,
         }
     })
 }
 
-/// Serves until `closing` is closed.
-async fn serve(listener: TcpListener, closing: Receiver<()>) -> io::Result<()> {
+/// Serves until `closing` is closed, and the last guest has left or been shown out.
+async fn serve(listener: TcpListener, closing: Receiver<()>) {
     let (tell, events) = bounded(64);
     let broker = spawn(broker(events));
     loop {
         select! {
-            accepted = listener.accept() => {
-                let (stream, address) = accepted?;
-                spawn(guest(stream, address, tell.clone()));
-            }
+            accepted = listener.accept() => match accepted {
+                Ok((stream, address)) => drop(spawn(guest(stream, address, tell.clone()))),
+                // This guest has not come in; others may.
+                Err(e) => {
+                    eprintln!("chat: {e}");
+                    sleep(Duration::from_millis(100)).await;
+                }
+            },
             // A message, or a closed channel: either way, stop.
             _ = closing.recv() => break,
         }
     }
     drop(tell);
-    broker.await.expect("the broker does not panic");
-    Ok(())
+    // The guests that are left then go with this fiber, whose children they are.
+    if let Ok(ended) = timeout(GRACE, broker).await {
+        ended.expect("the broker does not panic");
+    }
 }
 
 /// Knows who is here, and passes on what is said; ends with the last guest.
@@ -145,7 +154,7 @@ async fn party() -> io::Result<()> {
     let told = guests.into_iter().map(async |guest| guest.await.expect("guests do not panic"));
     let heard: usize = try_join_all(told).await?.into_iter().sum();
     drop(closing);
-    room.await.expect("the room does not panic")?;
+    room.await.expect("the room does not panic");
     println!("{GUESTS} guests said {LINES} lines each, and heard {heard} in all");
     assert_eq!(heard, GUESTS * GUESTS * LINES, "everybody hears everything");
     Ok(())

@@ -15,8 +15,8 @@ use std::time::Duration;
 use async_net::{TcpListener, TcpStream};
 use futures_lite::future::try_zip;
 use futures_lite::io::{AsyncReadExt, AsyncWriteExt};
-use leno::fiber::{CancelToken, scope, try_scope, unblock};
-use leno::{Sender, bounded, spawn, timeout};
+use leno::fiber::{CancelToken, Either, race, scope, try_scope, unblock};
+use leno::{Sender, bounded, select, sleep, spawn, timeout};
 
 const CLIENTS: usize = 40;
 /// Clients who stay connected until the server hangs up.
@@ -27,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Once the server is to end, a connection from which nothing has come for so long is closed.
 const QUIET: Duration = Duration::from_millis(100);
+/// And after so long all others are.
+const GRACE: Duration = Duration::from_secs(5);
 
 fn main() -> io::Result<()> {
     leno::block_on(async {
@@ -35,8 +37,12 @@ fn main() -> io::Result<()> {
                 let listener = TcpListener::bind(&address).await?;
                 println!("listening on {}", listener.local_addr()?);
                 let closing = CancelToken::new();
-                let server = spawn(serve(listener, closing.clone()));
-                unblock(|| io::stdin().read_line(&mut String::new())).await?;
+                let mut server = spawn(serve(listener, closing.clone()));
+                select! {
+                    // It cannot go on.
+                    ended = &mut server => return ended.expect("the server does not panic").map(drop),
+                    line = unblock(|| io::stdin().read_line(&mut String::new())) => _ = line?,
+                }
                 closing.cancel();
                 let bytes = server.await.expect("the server does not panic")?;
                 println!("{bytes} bytes sent back");
@@ -47,10 +53,10 @@ fn main() -> io::Result<()> {
     })
 }
 
-/// Serves until `closing` is cancelled and the connections have ended; gives the number of bytes sent back.
+/// Serves until `closing` is cancelled and the connections have ended, or had their time; gives the number of bytes sent back.
 async fn serve(listener: TcpListener, closing: CancelToken) -> io::Result<u64> {
     let total = Arc::new(AtomicU64::new(0));
-    let ended = scope(async |connections| {
+    let serving = scope(async |connections| {
         // The token ends the loop, not the scope: the connections look at it, too, and end when they are ready to.
         while let Some(accepted) = closing.run_until_cancelled(listener.accept()).await {
             let (stream, peer) = match accepted {
@@ -70,7 +76,13 @@ async fn serve(listener: TcpListener, closing: CancelToken) -> io::Result<u64> {
         }
         io::Result::Ok(())
     });
-    ended.await.expect("no connection panics, and nobody cancels the scope")?;
+    let too_late = async {
+        closing.cancelled().await;
+        sleep(GRACE).await;
+    };
+    if let Either::Left(ended) = race(serving, too_late).await {
+        ended.expect("no connection panics, and nobody cancels the scope")?;
+    }
     Ok(total.load(Relaxed))
 }
 
