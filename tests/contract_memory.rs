@@ -50,6 +50,7 @@ fn an_enormous_capacity_allocates_little() {
 /// C17: a hundred thousand channels of capacity 2^30 allocate little.
 #[test]
 fn many_enormous_channels_allocate_little() {
+    let _alone = Counting::alone();
     let (channels, change) =
         Counting::measure(|| (0..100_000).map(|_| bounded::<u64>(1 << 30)).collect::<Vec<_>>());
     let each = change.live / 100_000;
@@ -240,6 +241,7 @@ fn a_burst_gives_its_memory_back() {
 /// A burst that several threads send and receive leaves no more than they were in the middle of.
 #[test]
 fn a_burst_of_several_threads_gives_its_memory_back() {
+    let _alone = Counting::alone();
     let (tx, rx) = Kind::Unbounded.open::<[u64; 4]>();
     let before = Counting::live();
     std::thread::scope(|scope| {

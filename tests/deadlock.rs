@@ -10,7 +10,7 @@ use leno::{bounded, rendezvous, select, sleep, spawn, yield_now};
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::thread;
@@ -256,15 +256,23 @@ fn sleeping_for_ever_is_no_timer() {
 
 #[test]
 fn it_is_reported_after_all_timers_and_calls_have_ended() {
-    let _ = stuck(|| async {
+    static ENDED: AtomicUsize = AtomicUsize::new(0);
+    let reports = stuck(|| async {
         let (tx, rx) = bounded::<u8>(1);
         let helpers = [
-            spawn(async { sleep(Duration::from_millis(20)).await }),
-            spawn(async { unblock(|| thread::sleep(Duration::from_millis(10))).await }),
+            spawn(async {
+                sleep(Duration::from_millis(20)).await;
+                ENDED.fetch_add(1, SeqCst);
+            }),
+            spawn(async {
+                unblock(|| thread::sleep(Duration::from_millis(10))).await;
+                ENDED.fetch_add(1, SeqCst);
+            }),
         ];
         let received = rx.recv().await;
         drop((tx, helpers, received));
     });
+    assert_eq!(ENDED.load(SeqCst), 2 * reports.len());
 }
 
 /// The only timer goes away without having fired.

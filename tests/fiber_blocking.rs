@@ -223,21 +223,21 @@ fn a_dropped_unblock_that_runs_finishes_and_drops_its_result() {
 #[test]
 fn many_jobs_run_at_once_and_more_wait_their_turn() {
     in_time(|| {
-        static RUNNING: AtomicUsize = AtomicUsize::new(0);
-        let jobs = 100;
-        leno::block_on(async move {
-            let fibers: Vec<_> = (0..jobs)
-                .map(|_| {
-                    leno::spawn(unblock(move || {
-                        RUNNING.fetch_add(1, SeqCst);
-                        until(|| RUNNING.load(SeqCst) >= jobs);
-                    }))
-                })
-                .collect();
-            for fiber in fibers {
-                fiber.await.unwrap();
-            }
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let gate = Latch::default();
+        let jobs = (0..520).map(|_| {
+            let (running, most, gate) = (running.clone(), most.clone(), gate.clone());
+            leno::spawn(unblock(move || {
+                most.fetch_max(running.fetch_add(1, SeqCst) + 1, SeqCst);
+                gate.wait();
+                running.fetch_sub(1, SeqCst);
+            }))
         });
+        let jobs: Vec<_> = jobs.collect();
+        until(|| running.load(SeqCst) == 512);
+        gate.open();
+        jobs.into_iter().for_each(|job| job.wait().unwrap());
+        assert_eq!(most.load(SeqCst), 512);
     });
 }
 

@@ -160,7 +160,7 @@ fn a_hook_may_panic_spawn_and_find() {
 
 #[test]
 fn a_cords_hook_may_wait_for_a_timer() {
-    // F12, F19: also of the fiber of its `block_on`, at both ends.
+    // F12: also of the fiber of its `block_on`, at both ends.
     in_time(|| {
         let wait = |_: &fiber::FiberRef| {
             leno::channel::ticker::after(Duration::from_millis(1)).recv_blocking().unwrap();

@@ -921,7 +921,8 @@ fn a_runtime_ends_where_one_scope_follows_the_other() {
     in_time(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let fiber = runtime.spawn(one_scope_after_the_other());
-        assert_eq!(runtime.shutdown(Duration::from_millis(20)).len(), 1);
+        let alive = runtime.shutdown(Duration::from_millis(20));
+        assert!(alive.iter().any(|one| one.id() == fiber.id()));
         assert!(fiber.wait().unwrap_err().is_cancelled());
     });
 }

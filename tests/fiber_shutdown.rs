@@ -430,6 +430,17 @@ fn shutdown_tells_who_was_still_alive() {
 }
 
 #[test]
+fn shutdown_tells_of_the_oldest_first() {
+    // F8
+    in_time(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let fibers: Vec<_> = (0..20).map(|_| runtime.spawn(pending::<()>())).collect();
+        let alive = runtime.shutdown(Duration::ZERO);
+        assert!(alive.iter().map(|fiber| fiber.id()).eq(fibers.iter().map(|fiber| fiber.id())));
+    });
+}
+
+#[test]
 fn shutdown_ends_early_when_all_have_ended() {
     // F8
     in_time(|| {

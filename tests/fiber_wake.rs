@@ -55,6 +55,37 @@ fn a_thousand_wakes_make_one_poll() {
 }
 
 #[test]
+fn a_thousand_wakes_make_one_poll_on_a_runtime() {
+    // F1, F9
+    for workers in [1, 2] {
+        let runtime = Runtime::builder().workers(workers).build().unwrap();
+        let stash = Stash::default();
+        let fiber = runtime.spawn(stash.pending());
+        until(|| stash.polls() == 1 && stash.waker().is_some());
+        // All workers are busy meanwhile.
+        let (began, gate) = (Arc::new(AtomicUsize::new(0)), Latch::default());
+        let busy = [(); 2].map(|()| {
+            let (began, gate) = (began.clone(), gate.clone());
+            runtime.spawn(async move {
+                began.fetch_add(1, SeqCst);
+                gate.wait();
+            })
+        });
+        until(|| began.load(SeqCst) == workers);
+        for _ in 0..1000 {
+            stash.waker().unwrap().wake();
+        }
+        assert_eq!(stash.polls(), 1);
+        gate.open();
+        busy.into_iter().for_each(|fiber| fiber.wait().unwrap());
+        until(|| stash.polls() == 2);
+        runtime.block_on(settle());
+        assert_eq!(stash.polls(), 2);
+        drop(fiber);
+    }
+}
+
+#[test]
 fn a_wake_after_completion_does_nothing() {
     // F1
     let runtime = Runtime::builder().workers(1).build().unwrap();

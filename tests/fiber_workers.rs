@@ -227,13 +227,7 @@ fn two_that_wake_each_other_for_many_values_at_once_keep_others_waiting_no_longe
         let (tx, rx) = leno::bounded(64);
         let received = Arc::new(AtomicUsize::new(0));
         let counts = received.clone();
-        let sender = runtime.spawn(async move { while tx.send(()).await.is_ok() {} });
-        let receiver = runtime.spawn(async move {
-            for _ in 0..100_000 {
-                rx.recv().await.unwrap();
-                counts.fetch_add(1, SeqCst);
-            }
-        });
+        // (First, so that it counts from the beginning.)
         let third = runtime.spawn(async move {
             let mut most = 0;
             let mut before = 0;
@@ -244,6 +238,13 @@ fn two_that_wake_each_other_for_many_values_at_once_keep_others_waiting_no_longe
                 before = now;
             }
             most
+        });
+        let sender = runtime.spawn(async move { while tx.send(()).await.is_ok() {} });
+        let receiver = runtime.spawn(async move {
+            for _ in 0..100_000 {
+                rx.recv().await.unwrap();
+                counts.fetch_add(1, SeqCst);
+            }
         });
         let most = third.wait().unwrap();
         assert!((64..=1000).contains(&most), "received between two turns of the third: {most}");

@@ -651,7 +651,7 @@ fn many_race() {
             }
             received
         });
-        let (mut sent, mut back) = (0, 0);
+        let mut sent = 0;
         for round in 0..20_000 {
             let (mut tx, rx) = channel();
             pairs.send_blocking((round, rx)).unwrap();
@@ -662,14 +662,12 @@ fn many_race() {
                 drop(tx);
                 continue;
             }
-            match tx.send(tracker.value()) {
-                Ok(()) => sent += 1,
-                Err(_) => back += 1,
-            }
+            // (Of one whose receiver is dropped nobody knows.)
+            sent += usize::from(tx.send(tracker.value()).is_ok() && round % 5 != 1);
         }
         drop(pairs);
         let received = of_thread.join().unwrap();
-        assert!(received <= sent && sent + back <= 20_000);
+        assert_eq!(received, sent);
         tracker.assert_done();
     });
 }

@@ -51,6 +51,7 @@ fn waits_on_oneshots_are_free() {
 /// S1: selects over all kinds that lose leave nothing behind, timers included.
 #[test]
 fn losing_selects_leave_nothing() {
+    let _alone = Counting::alone();
     let (_watched, mut watching) = watch::channel(0);
     let (_feed, mut listening) = broadcast::channel::<u8>(1);
     let (full, mut reading) = broadcast::with_lag(1, broadcast::Lag::Suspend);
@@ -84,6 +85,7 @@ fn losing_selects_leave_nothing() {
 /// A broadcast gives its values' memory back as they are seen.
 #[test]
 fn values_that_were_seen_are_gone() {
+    let _alone = Counting::alone();
     let (tx, mut rx) = broadcast::channel::<Vec<u8>>(64);
     let mut late = tx.subscribe();
     let round = |rx: &mut broadcast::Receiver<Vec<u8>>, late: &mut broadcast::Receiver<Vec<u8>>| {

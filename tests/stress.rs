@@ -394,6 +394,7 @@ fn the_patient_are_served_among_the_impatient() {
 /// node per wait would be 32 MB and more.
 #[test]
 fn memory_is_flat_after_a_million_cancelled_waits() {
+    let _alone = Counting::alone();
     let before = Counting::live();
     for kind in [Kind::Rendezvous, Kind::Bounded(1), Kind::Bounded(5000)] {
         within(&format!("cancelled waits, {kind:?}"), move || {
@@ -478,6 +479,7 @@ fn locks_under_contention() {
 /// build), by the macro and by sets.
 #[test]
 fn three_fibers_select_over_three_channels() {
+    let _alone = Counting::alone();
     let each = if cfg!(debug_assertions) { 30_000 } else { 333_334 };
     for kind in [Kind::Rendezvous, Kind::Bounded(1), Kind::Bounded(64)] {
         for set in [false, true].repeat(scale()) {

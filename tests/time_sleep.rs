@@ -637,25 +637,36 @@ fn a_timeout_looks_once_more() {
     let cord = cord();
     cord.block_on(async {
         for (tx, rx) in [leno::rendezvous(), leno::bounded(1), leno::unbounded()] {
-            // A second fiber sends at the instant at which the time is up: before the first one looks, or after.
-            for sender_first in [true, false] {
+            // A second fiber sends at the instant at which the time is up: before the first one looks for the last time, or after.
+            for sends_first in [true, false] {
                 let start = fiber::now();
-                let send = {
-                    let tx = tx.clone();
-                    async move {
-                        sleep_until(start + SECOND).await;
-                        tx.send(5).await
-                    }
+                let (tx, rx) = (tx.clone(), rx.clone());
+                let sends = async move {
+                    sleep_until(start + SECOND).await;
+                    assert_eq!(tx.try_send(5).is_ok(), sends_first || tx.capacity() != Some(0));
                 };
-                let sender = if sender_first { Some(spawn_local(send)) } else { None };
-                if sender_first {
+                let late = rx.clone();
+                let receives = async move {
+                    let received = leno::timeout(SECOND, rx.recv()).await;
+                    assert_eq!(received.is_ok_and(|value| value == Ok(5)), sends_first);
+                };
+                let fibers = if sends_first {
+                    let sender = spawn_local(sends);
                     leno::yield_now().await;
-                    assert_eq!(leno::timeout(SECOND, rx.recv()).await.unwrap(), Ok(5));
-                    sender.unwrap().await.unwrap().unwrap();
+                    [sender, spawn_local(receives)]
                 } else {
-                    // Nobody sends.
-                    assert!(leno::timeout(SECOND, rx.recv()).await.is_err());
+                    let receiver = spawn_local(receives);
+                    leno::yield_now().await;
+                    [receiver, spawn_local(sends)]
+                };
+                for fiber in fibers {
+                    fiber.await.unwrap();
                 }
+                assert_eq!(
+                    late.try_recv().is_ok(),
+                    !sends_first && late.capacity() != Some(0),
+                    "C28: it is not lost"
+                );
                 assert_eq!(fiber::now() - start, SECOND);
             }
         }
@@ -697,11 +708,11 @@ fn a_timeout_polls_once_more_after_a_first_poll_that_takes_long() {
         let future = || {
             poll_fn(|_| {
                 polls.set(polls.get() + 1);
-                std::thread::sleep(Duration::from_millis(2));
+                std::thread::sleep(Duration::from_millis(30));
                 if polls.get() % 2 == 0 { Poll::Ready(()) } else { Poll::Pending }
             })
         };
-        let limit = Duration::from_millis(1);
+        let limit = Duration::from_millis(20);
         assert!(leno::timeout(limit, future()).await.is_ok());
         assert!(fiber::timeout_at(fiber::now() + limit, future()).await.is_ok());
         assert_eq!(polls.get(), 4);

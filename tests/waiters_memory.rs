@@ -7,7 +7,7 @@
 mod support;
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use leno::fiber::{self, Runtime};
@@ -22,11 +22,6 @@ static ALLOCATOR: Counting = Counting;
 
 /// Caches that fill up once: a chunk of nodes or two, and what waits in an epoch.
 const CACHES: isize = 1 << 20;
-
-fn alone() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// What a process-wide count has grown by, once whatever waits in an epoch had its chance to go.
 fn settled(before: isize) -> isize {
@@ -46,7 +41,7 @@ fn settled(before: isize) -> isize {
 #[test]
 fn a_burst_gives_its_memory_back() {
     const MANY: usize = 100_000;
-    let _alone = alone();
+    let _alone = Counting::alone();
     let waker = CountingWaker::new();
     for newest_first in [false, true] {
         let before = Counting::live();
@@ -72,7 +67,7 @@ fn a_burst_gives_its_memory_back() {
 #[test]
 fn a_burst_that_is_served_gives_its_memory_back() {
     const MANY: usize = 100_000;
-    let _alone = alone();
+    let _alone = Counting::alone();
     let before = Counting::live();
     let (tx, rx) = rendezvous::<usize>();
     let served = Arc::new(Barrier::new(3));
@@ -113,7 +108,7 @@ fn a_burst_that_is_served_gives_its_memory_back() {
 /// Waits on a silent channel, each cancelled at once, behind some that stay: memory does not grow.
 #[test]
 fn a_storm_of_cancelled_waits_takes_nothing() {
-    let _alone = alone();
+    let _alone = Counting::alone();
     let waker = CountingWaker::new();
     for standing in [0, 1, 100, 10_000] {
         let (_tx, rx) = rendezvous::<u64>();
@@ -137,7 +132,7 @@ fn a_storm_of_cancelled_waits_takes_nothing() {
 #[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn a_million_parked_fibers_give_their_memory_back() {
     const MANY: usize = 1_000_000;
-    let _alone = alone();
+    let _alone = Counting::alone();
     let runtime = Runtime::builder().workers(2).inspect(false).build().unwrap();
     let parked = Arc::new(AtomicUsize::new(0));
     for _ in 0..2 {
@@ -180,7 +175,7 @@ fn left_by_threads(threads: usize, f: impl Fn() + Sync) -> isize {
 #[test]
 #[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn threads_that_end_keep_no_nodes() {
-    let _alone = alone();
+    let _alone = Counting::alone();
     let (_tx, rx) = leno::bounded::<u8>(1);
     // (Some 3 KB each, otherwise.)
     let grown = left_by_threads(1000, || _ = rx.recv().must_wait("it is empty"));
@@ -191,7 +186,7 @@ fn threads_that_end_keep_no_nodes() {
 #[test]
 #[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn threads_that_end_keep_no_anchor() {
-    let _alone = alone();
+    let _alone = Counting::alone();
     let ((_tx, rx), (_other, others)) = (leno::bounded::<u8>(1), leno::bounded::<u8>(1));
     let grown = left_by_threads(10_000, || {
         select((rx.recv(), others.recv())).must_wait("both are empty");

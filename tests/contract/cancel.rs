@@ -293,8 +293,8 @@ fn a_receiver_that_times_out_passes_its_value_on(kind: Kind) {
     let tracker = Tracker::new();
     let (tx, rx) = kind.open();
     let mut patient = rx.recv();
-    // Waits ahead of `patient`, and leaves by timing out.
     let waker = CountingWaker::new();
+    // (`patient` comes later.)
     std::thread::scope(|scope| {
         let timed = scope.spawn(|| rx.recv_timeout(std::time::Duration::from_millis(1)));
         // (A send first: by the time of the first look it may have timed out.)

@@ -121,7 +121,7 @@ impl Latch {
         self.0.1.notify_all();
     }
 
-    /// Waits; panics after ten seconds.
+    /// Waits; panics after a minute.
     pub(crate) fn wait(&self) {
         let guard = self.0.0.lock().unwrap();
         let (_guard, result) = self.0.1.wait_timeout_while(guard, PATIENCE, |open| !*open).unwrap();

@@ -248,7 +248,7 @@ fn both_sides_of_a_channel_that_is_reserved() {
     }
 }
 
-/// S14: it costs as much as it has branches, also on both sides of each channel; and all of them can tell it.
+/// Each of many branches can tell it, also on both sides of each channel.
 #[test]
 fn many_branches() {
     let channels = (0..300).map(|_| rendezvous()).collect::<Vec<_>>();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use futures_core::future::FusedFuture;
@@ -43,6 +43,24 @@ fn a_wait_unlocks_and_locks() {
         mutex.assert_valid();
         assert!(mutex.try_lock().is_some());
     }
+}
+
+/// Waits with several mutexes at a time: each locks its own.
+#[test]
+fn each_wait_has_its_own_mutex() {
+    let (one, other) = (Mutex::new(1), Mutex::fair("two"));
+    let condvar = Condvar::new();
+    let mut first = condvar.wait(one.try_lock().expect("free"));
+    let mut second = condvar.wait(other.try_lock().expect("free"));
+    first.must_wait("not told");
+    second.must_wait("not told");
+    let held = one.try_lock().expect("unlocked");
+    condvar.notify_all();
+    assert_eq!(*second.must_be_ready("told, and nobody has its mutex"), "two");
+    first.must_wait("told, and somebody has its mutex");
+    drop(held);
+    assert_eq!(*first.must_be_ready("told"), 1);
+    condvar.assert_valid();
 }
 
 /// M2: told and dropped, before or while it locks: the next one is told.
@@ -210,80 +228,86 @@ fn a_queue(places: &[Place]) {
     queue.2.assert_valid();
 }
 
-/// M2, M8: each value is told of once; those that are told and give up, also while they lock, tell the next one.
+/// M2, M8: each telling reaches one that waits: those that give up, also at their limit or while they lock, lose none.
 fn giving_up(places: &[Place]) {
-    const VALUES: u32 = 300;
-    let shared = Arc::new((Mutex::new((VALUES, 0_u32)), Condvar::new()));
+    const TELLINGS: u32 = 300;
+    /// Of those that do not give up so many wait, or are told; so many tellings have reached nobody yet.
+    #[derive(Default)]
+    struct Books {
+        patient: u32,
+        told: u32,
+        over: bool,
+    }
+    impl Books {
+        fn take(&mut self) {
+            if !self.over {
+                assert!(self.told > 0, "nobody told it");
+                self.told -= 1;
+            }
+        }
+    }
+    let shared = Arc::new((Mutex::new(Books::default()), Condvar::new()));
     let mut crew = Crew::new("M2: giving up", places);
     for member in 0..8 {
         let shared = Arc::clone(&shared);
         crew.add(move |at| async move {
-            let (values, told) = &*shared;
-            let is_patient = member % 2 == 0;
-            loop {
-                let mut guard = at.lock(values).await;
-                if guard.1 > 0 {
-                    guard.1 -= 1;
-                } else if guard.0 == 0 {
+            let (books, told) = &*shared;
+            for round in 0.. {
+                let mut guard = at.lock(books).await;
+                if guard.over {
                     break;
-                } else if at == Place::Thread && !is_patient {
-                    drop(told.wait_timeout(guard, Duration::from_micros(5)));
+                }
+                if member % 2 == 0 {
+                    guard.patient += 1;
+                    let wait = told.wait(guard);
+                    let mut guard = if at == Place::Thread { wait.wait() } else { wait.await };
+                    guard.patient -= 1;
+                    guard.take();
                 } else if at == Place::Thread {
-                    drop(told.wait(guard).wait());
-                } else if is_patient {
-                    drop(told.wait(guard).await);
+                    let (mut guard, result) = told.wait_timeout(guard, Duration::from_micros(round % 50));
+                    if !result.timed_out() {
+                        guard.take();
+                    }
                 } else {
                     let mut waiting = told.wait(guard);
-                    waiting.poll_with(Waker::noop()).is_ready();
+                    assert!(waiting.poll_with(Waker::noop()).is_pending());
                     at.pause().await;
+                    if let Poll::Ready(mut guard) = waiting.poll_with(Waker::noop()) {
+                        guard.take();
+                    }
                 }
             }
         });
     }
     let telling = Arc::clone(&shared);
     crew.add(move |at| async move {
-        let (values, told) = &*telling;
-        for left in (0..VALUES).rev() {
-            let mut guard = at.lock(values).await;
-            *guard = (left, guard.1 + 1);
-            drop(guard);
-            told.notify_one();
+        let (books, condvar) = &*telling;
+        let mut left = TELLINGS;
+        loop {
+            let mut guard = at.lock(books).await;
+            if left == 0 && guard.told == 0 {
+                guard.over = true;
+                break;
+            }
+            // Only what somebody can take who does not give up.
+            if left > 0 && guard.patient > guard.told {
+                left -= 1;
+                guard.told += 1;
+                drop(guard);
+                condvar.notify_one();
+            } else {
+                drop(guard);
+            }
             at.pause().await;
         }
-        // Those that wait while there is nothing any more.
-        told.notify_all();
+        condvar.notify_all();
     });
     crew.run();
-    assert_eq!(*shared.0.try_lock().expect("free"), (0, 0), "each was taken once");
+    assert_eq!(shared.0.try_lock().expect("free").told, 0);
     shared.1.assert_valid();
 }
 
 each_place!(a_queue, giving_up);
-
-/// A thread that is told just as its time is up is told, or passes nothing on: each telling reaches one.
-#[test]
-fn limits_against_telling() {
-    within("told at the limit", || {
-        let shared = Arc::new((Mutex::new(0_u32), Condvar::new()));
-        let other = Arc::clone(&shared);
-        let telling = std::thread::spawn(move || {
-            for _ in 0..300 {
-                *other.0.lock_blocking() += 1;
-                other.1.notify_one();
-                std::thread::yield_now();
-            }
-        });
-        let mut seen = 0;
-        while seen < 300 {
-            let guard = shared.0.lock_blocking();
-            let d = Duration::from_micros(u64::from(seen % 50));
-            let (guard, result) = shared.1.wait_timeout_while(guard, d, |n| *n == seen);
-            assert!(result.timed_out() || *guard > seen);
-            seen = *guard;
-        }
-        telling.join().expect("no panic");
-    });
-}
 
 #[test]
 fn auto_traits() {

@@ -3,6 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 
@@ -19,6 +20,12 @@ impl Counting {
     /// Bytes allocated and not yet freed, by all threads.
     pub(crate) fn live() -> isize {
         LIVE.load(Ordering::SeqCst)
+    }
+
+    /// Keeps back other tests of this program that count what all threads have allocated, or allocate much.
+    pub(crate) fn alone() -> MutexGuard<'static, ()> {
+        static TURN: Mutex<()> = Mutex::new(());
+        TURN.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What `f` did to the heap on this thread.
