@@ -36,7 +36,8 @@
 //! # Three ways to call
 //!
 //! An operation is a future. Await it in a fiber or a task; call `.wait()`, `.wait_timeout(d)` or `.wait_deadline(t)` on a
-//! plain thread; or use its `try_` form, which never waits. Futures of operations are `Unpin` and cancellation-safe:
+//! plain thread; or use its `try_` form, which never waits. Futures of operations are `Unpin` (but for those that make the value of a
+//! [`OnceCell`](sync::OnceCell) or [`Lazy`](sync::Lazy)) and cancellation-safe:
 //! dropping one cancels the operation and nothing else, and a dropped receive loses no value. (What a future owns is
 //! dropped with it: the value of a [`oneshot`](channel::oneshot)'s receiver, the handle in an `into_send`.) Polling an
 //! operation of a channel or lock, or a join, or waiting for it, after it has completed panics; `FusedFuture::is_terminated`
@@ -68,7 +69,19 @@
 //! unexpected_cfgs = { level = "warn", check-cfg = ["cfg(leno_loom)"] }
 //! ```
 //!
-//! A model is a test that calls `loom::model(|| …)`, in a file that begins with `#![cfg(leno_loom)]`:
+//! A model is a test that calls `loom::model`, in a file that begins with `#![cfg(leno_loom)]`:
+//!
+//! ```ignore
+//! #[test]
+//! fn what_was_sent_is_received() {
+//!     loom::model(|| {
+//!         let (tx, rx) = leno::bounded(1);
+//!         let sending = loom::thread::spawn(move || tx.send_blocking(1));
+//!         assert_eq!(rx.recv_blocking(), Ok(1));
+//!         sending.join().unwrap().unwrap();
+//!     });
+//! }
+//! ```
 //!
 //! ```text
 //! RUSTFLAGS="--cfg leno_loom" cargo test --test model
@@ -80,9 +93,9 @@
 //!
 //! In a model, threads are loom's; operations wait in their blocking forms (`send_blocking`, `.wait()`,
 //! [`select_blocking!`]) or under `loom::future::block_on`. Supported: [`sync`], [`select`](mod@select) and all of
-//! [`channel`] except tickers. Not supported: runtimes, cords and timers, since a model has no executor and time never
-//! passes in it (a deadline, or `default(duration)`, never comes); and a `Mutex` (or similar) in a `static`, since loom's
-//! atomics have no `const` constructor. Keep models small: four threads, and bounded preemptions
+//! [`channel`] except tickers. Not supported: runtimes, cords, timers and time limits, since a model has no executor and no
+//! clock (of a blocking form a limit of zero has come at once; whether another one comes is chance); and a `Mutex` (or similar)
+//! in a `static`, since loom's atomics have no `const` constructor. Keep models small: four threads, and bounded preemptions
 //! (`LOOM_MAX_PREEMPTIONS=2`).
 
 #[macro_use]

@@ -529,6 +529,10 @@ mod joining {
         };
         let mut both = Box::pin(race(Ready(Angry { _probe: drops.probe() }), other));
         assert_eq!((panic_of(|| poll_once(both.as_mut()).map(drop)).as_str(), drops.count()), ("dropped", 4));
+        // Midway.
+        let mut both = Box::pin(race(angry(), angry()));
+        assert!(poll_once(both.as_mut()).is_pending());
+        assert_eq!((panic_of(|| drop(both)).as_str(), drops.count()), ("dropped", 6));
     }
 
     #[test]

@@ -66,6 +66,14 @@ fn what_is_seen() {
     assert!(rx.same_channel(&late) && tx.same_channel(&tx.clone()));
     assert_eq!((tx.receiver_count(), tx.sender_count()), (3, 1));
     assert!(!tx.borrow().has_changed());
+    tx.send(4).unwrap();
+    assert!(!rx.is_closed());
+    drop(tx);
+    assert_eq!(
+        (rx.is_closed(), rx.has_changed()),
+        (true, Ok(true)),
+        "it is closed, and there is a value to see"
+    );
 }
 
 #[test]

@@ -208,8 +208,17 @@ pub(crate) fn condvar_told_at_its_limit() {
     condvar.assert_valid();
 }
 
-/// A wait is dropped while it is told: the next one is.
+/// A wait is dropped while it is told: the next one is, unless the first one has ended with that.
 pub(crate) fn condvar_wait_dropped() {
+    wait_dropped(false);
+}
+
+/// The same of one that has noted it, and waits for the lock. Planted bug: `condvar_keeps_what_it_was_told`.
+pub(crate) fn condvar_wait_for_the_lock_dropped() {
+    wait_dropped(true);
+}
+
+fn wait_dropped(is_locked: bool) {
     let shared = Arc::new((Mutex::new(()), Condvar::new()));
     let mut leaving = shared.1.wait(shared.0.try_lock().unwrap());
     assert!(poll(&mut leaving).is_pending());
@@ -218,10 +227,11 @@ pub(crate) fn condvar_wait_dropped() {
     assert!(poll_with(&mut behind, &woken).is_pending());
     let other = Arc::clone(&shared);
     let telling = thread::spawn(move || other.1.notify_one());
-    let _ = poll(&mut leaving).is_ready();
-    drop(leaving);
+    let guard = is_locked.then(|| shared.0.try_lock().unwrap());
+    let has_ended = poll(&mut leaving).is_ready();
+    drop((leaving, guard));
     telling.join().unwrap();
-    assert!(woken.count() > 0 || shared.0.try_lock().is_some(), "told, unless the first one had noted it");
+    assert!(woken.count() > 0 || (has_ended && !is_locked), "one of the two was told");
 }
 
 /// One leaves a barrier for two while another one comes: it opens if the first one counted. Nobody counts after that.

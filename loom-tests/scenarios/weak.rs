@@ -2,7 +2,7 @@
 
 use std::task::Poll;
 
-use leno::{bounded, rendezvous, unbounded};
+use leno::{Receiver, Sender, bounded, rendezvous, unbounded};
 
 use super::harness::thread;
 use super::support::{Values, poll, settle};
@@ -58,9 +58,22 @@ pub(crate) fn upgrade_against_the_last_receiver() {
     assert!(weak.upgrade().is_none() && tx.try_send(values.make(2)).is_err());
 }
 
-/// C8: who finds that the last receiver has gone gets back what it sends by a permit.
+/// C8: who finds that the last receiver has gone gets back what it sends by a permit. Planted bug: `weak_closes_not_to_permits`.
 pub(crate) fn upgrade_against_the_last_receiver_beside_a_permit() {
-    let (tx, rx) = bounded::<u8>(1);
+    upgrade_beside_a_permit(bounded(1));
+}
+
+/// The same of a room.
+pub(crate) fn upgrade_against_the_last_receiver_beside_a_permit_of_a_room() {
+    upgrade_beside_a_permit(bounded(9));
+}
+
+/// The same without a bound.
+pub(crate) fn upgrade_against_the_last_receiver_beside_a_permit_without_a_bound() {
+    upgrade_beside_a_permit(unbounded());
+}
+
+fn upgrade_beside_a_permit((tx, rx): (Sender<u8>, Receiver<u8>)) {
     let Poll::Ready(Ok(permit)) = poll(&mut tx.reserve_owned()) else { unreachable!() };
     let weak = rx.downgrade();
     let dropping = thread::spawn(move || drop(rx));

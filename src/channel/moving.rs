@@ -46,7 +46,8 @@
 //! | `tx.send_timeout(v, d)`, `rx.recv_timeout(d)` | the same |
 //! | `tx.send_deadline(v, t)`, `rx.recv_deadline(t)` | the same |
 //! | `try_send`, `try_recv`, `iter()`, `try_iter()`, `len`, `is_full`, `capacity`, `same_channel` | the same |
-//! | `after(d)`, `at(t)`, `tick(d)`, `never()` | the same, in [`ticker`](super::ticker); `len` does not count a tick that is due |
+//! | `after(d)`, `at(t)`, `never()` | the same, in [`ticker`](super::ticker), of instants; `len` does not count a tick that is due |
+//! | `tick(d)` | [`tick_with(d, Missed::Delay)`](super::ticker::tick_with): with `tick(d)` those missed come all at once |
 //! | `TryRecvError::Disconnected` and its like | `Closed` |
 //! | `select!`, `Select` | see [`select::moving`](crate::select::moving) |
 //!
@@ -72,7 +73,8 @@
 //! | `tx.send_async(v).await`, `rx.recv_async().await` | `tx.send(v).await`, `rx.recv().await` |
 //! | `try_send`, `try_recv`, `send_timeout(v, d)`, `send_deadline(v, t)`, `recv_timeout(d)`, `recv_deadline(t)` | the same |
 //! | `tx.into_send_async(v)`, `rx.into_recv_async()` | `tx.into_send(v)`, `rx.into_recv()` |
-//! | `rx.drain()`, `rx.iter()`, `rx.try_iter()` | the same |
+//! | `rx.iter()`, `rx.try_iter()` | the same |
+//! | `rx.drain()`, which takes all at once | the same, but each value is taken as it is reached: to clear, `rx.drain().for_each(drop)` |
 //! | `rx.stream()`, `rx.into_stream()` | the same |
 //! | `tx.sink()`, `tx.into_sink()` | the same, with the feature `sink` |
 //! | `tx.downgrade()`, `upgrade()` | the same, of receivers as well |
@@ -94,7 +96,7 @@
 //! | `for v in rx` | the same, or `for v in &rx` |
 //! | `tx.close()`, which discards what is in the channel | `tx.close_now()` |
 //! | `is_disconnected()`; `rx.is_terminated()` | `is_closed()`; `rx.is_closed() && rx.is_empty()` |
-//! | `rx.drain_into(&mut vec)` | `rx.try_recv_many(&mut vec, usize::MAX)`, which is an error if there is nothing, and goes on with what comes meanwhile: `rx.len()` instead of `usize::MAX` is a snapshot |
+//! | `rx.drain_into(&mut vec)` | `rx.try_recv_many(&mut vec, usize::MAX)`, which is an error if there is nothing, and goes on with what comes meanwhile (`rx.len()` instead of `usize::MAX` is a snapshot, but without the values of waiting senders) |
 //!
 //! # From `tokio::sync::mpsc`
 //!
@@ -150,6 +152,7 @@
 //! | `rx.blocking_recv()` | `rx.recv_blocking()`; with a limit `rx.wait_timeout(d)` |
 //! | `poll_closed(cx)` | poll a `tx.closed()` that is kept |
 //! | `watch`: `has_changed` is an error once it is closed | only if the value was seen, too |
+//! | a sender that waits for those who look lets no other one look first | it waits until nobody looks: see [Looking](super::watch#looking) |
 //! | a `borrow` that is kept while somebody waits to send: the next `borrow` of that thread may never return | it returns |
 //! | `watch::Sender::new(v)`, `broadcast::Sender::new(n)` | `channel(..).0` |
 //! | `broadcast`: `tx.downgrade()`, and a receiver's count of senders | – |
@@ -174,8 +177,9 @@
 //! | `isClosedForSend`, `isClosedForReceive` | `is_closed()`, `is_closed() && is_empty()` |
 //! | `channel.cancel()` | `close_now()`, or drop the receivers: what is in the buffer is dropped |
 //! | `for (v in channel)` | `while let Ok(v) = rx.recv().await` |
-//! | `select { a.onReceive { … } b.onSend(v) { … } onTimeout(d) { … } }` | [`select!`](crate::select!), with `default(d)` |
-//! | `StateFlow`, `SharedFlow` | [`watch`](super::watch), [`broadcast`](super::broadcast) |
+//! | `select { a.onReceive { … } b.onSend(v) { … } onTimeout(d) { … } }` | [`select_biased!`](crate::select_biased!), with `default(d)` |
+//! | `selectUnbiased` | [`select!`](crate::select!) |
+//! | `StateFlow`, `SharedFlow` | [`watch`](super::watch), with `send_if_modified` for equal values; [`broadcast`](super::broadcast) |
 //! | `coroutineScope { launch { … } }` | [`fiber::scope`](crate::fiber::scope()) |
 //!
 //! Kotlin's receive has *prompt* cancellation: a value handed to a coroutine that is cancelled before it runs goes to
@@ -196,7 +200,7 @@
 //! | `select { case v := <-a: … case b <- w: … default: … }` | [`select!`](crate::select!), with the same `default` |
 //! | a nil channel in a `select` | `, if condition` after the branch; the future is made all the same, so for an `Option` use an `async` block that is pending where there is none |
 //! | `reflect.Select` | [`select::Select`](crate::select::Select) |
-//! | `time.After`, `time.Tick` | `after`, `tick` of [`ticker`](super::ticker) |
+//! | `time.After(d)`, `time.Tick(d)` | `after(d)`, `tick_with(d, Missed::Skip)` of [`ticker`](super::ticker) |
 //! | `go f()` | [`spawn`](crate::fiber::spawn)`(f())`; its handle can be joined and cancelled |
 //! | `sync.Mutex` | [`sync::Mutex`](crate::sync::Mutex), or `std::sync::Mutex` where nothing is awaited while it is held |
 //! | `context.WithCancel` | [`CancelToken`](crate::fiber::CancelToken); children are cancelled with their parent without one |

@@ -114,7 +114,7 @@ impl<T> Sender<T> {
     /// Reserves room for `n` values at once. See [`leno::Sender::reserve_many`](super::Sender::reserve_many).
     ///
     /// # Errors
-    /// As for [`reserve`](Self::reserve); or `n` is more than the channel holds.
+    /// As for [`reserve`](Self::reserve); or `n` is more than the channel holds, or, if it is bounded, than 2^32 - 2.
     #[track_caller]
     pub fn reserve_many(&self, n: usize) -> ReserveMany<'_, T> {
         self.0.reserve_many(n)
@@ -124,7 +124,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     /// There is not enough room, or others wait for it; or the channel is closed or a rendezvous channel; or `n` exceeds
-    /// its capacity.
+    /// its capacity, or, if that is bounded, 2^32 - 2.
     pub fn try_reserve_many(&self, n: usize) -> Result<Permits<'_, T>, TryReserveManyError> {
         self.0.try_reserve_many(n)
     }

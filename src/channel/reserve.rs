@@ -277,7 +277,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     /// There is not enough room, or others wait for it; or the channel is closed or a rendezvous channel; or `n` exceeds
-    /// its capacity.
+    /// its capacity, or, if that is bounded, 2^32 - 2.
     ///
     /// ```
     /// use leno::channel::TryReserveManyError;

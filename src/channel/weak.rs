@@ -126,8 +126,8 @@ impl<T> Shared<T> {
                 if !bug!("weak_is_refused_early") {
                     // (It may have to be begun: invariant 4.)
                     match end {
-                        End::Sender => self.close(),
-                        End::Receiver => self.close_to_permits(),
+                        End::Receiver if !bug!("weak_closes_not_to_permits") => self.close_to_permits(),
+                        _ => self.close(),
                     };
                 }
                 return false;

@@ -28,7 +28,8 @@ use crate::task::{context, run, shows, thread};
 /// join handles may outlive it.
 ///
 /// What is being dropped may wait, by leno's means, for other fibers that are to be dropped: a parent may join its child in its
-/// drop. Meanwhile another thread goes on with the others.
+/// drop. Meanwhile another thread goes on with the others. (But it must not wait for the fiber that drops the runtime, whose poll
+/// ends after that.)
 ///
 /// A single worker keeps its fibers to itself, which is cheaper than sharing them, and drops them itself, after the poll in
 /// progress. (If that poll blocks in a leno call, the thread that ends the runtime drops them.) So neither a poll nor a drop may

@@ -52,7 +52,7 @@
 //! | `oper.index() == i`, `oper.recv(&rx)` | `operation.is(i)`, `operation.recv(i)` |
 //! | `sel.remove(i)` | `set.remove(i)`, which returns the value of a send |
 //! | `sel.ready()`, `try_ready()`, `ready_timeout(d)`, `ready_deadline(t)` | `set.ready_blocking()`, or `set.ready().await`; the others are the same; what was ready may be gone by then, in both |
-//! | `after(d)`, `at(t)`, `tick(d)`, `never()` | the same, in [`channel::ticker`](crate::channel::ticker); bind the receiver before the select |
+//! | `after(d)`, `at(t)`, `tick(d)`, `never()` | in [`channel::ticker`](crate::channel::ticker), see [there](crate::channel::moving#from-crossbeam-channel); bind the receiver before the select |
 //!
 //! * In crossbeam a selected operation has to be completed, or the program panics. Here it has already happened; if an
 //!   [`Operation`](super::Operation) is dropped, its outcome is kept for the next select.

@@ -32,8 +32,10 @@ use crate::wait::{Operation, Tray};
 ///
 /// It can be used with several mutexes at a time: each wait locks its own.
 ///
-/// As a branch of `select!` a wait is *polled*, as it consists of two operations. If it loses, nothing is lost: it has given up
-/// the lock, and a notification by `notify_one` passes to the next waiter.
+/// As a branch of `select!` a wait is *polled*, as it consists of two operations. If it loses and is dropped, nothing is lost: it
+/// has given up the lock, and a notification by `notify_one` passes to the next waiter. One that was passed by `&mut` goes on: it
+/// has the lock until it was polled for the first time, stays in line, and keeps what it was notified of, and of a fair mutex
+/// perhaps also the lock.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -78,7 +80,8 @@ impl Condvar {
     }
 
     /// Unlocks, waits for a notification, and locks again. The mutex stays locked until the future is polled for the first
-    /// time.
+    /// time. Then it is in line for [`notify_one`](Self::notify_one); a [`notify_all`](Self::notify_all) counts from this call on
+    /// (and if it comes before the first poll, the mutex stays locked).
     ///
     /// Cancelling: a dropped future has given up the lock; a notification by [`notify_one`](Self::notify_one) passes to the next
     /// waiter.
@@ -245,7 +248,10 @@ impl<'a, T: ?Sized> CondvarWait<'_, 'a, T> {
         let guard = match self.guard.take() {
             Some(guard) => guard,
             // (It may have begun to wait for the lock, as a future.)
-            None => self.lock.take().unwrap_or_else(|| self.mutex.lock()).wait(),
+            None => {
+                let place = self.hearing.place();
+                self.lock.take().unwrap_or_else(|| self.mutex.lock_at(place)).wait()
+            }
         };
         self.told = None;
         (guard, WaitTimeoutResult(timed_out))
@@ -302,7 +308,7 @@ impl<T: ?Sized> Unpin for CondvarWait<'_, '_, T> {}
 /// Passes on what it was told and has not taken note of.
 impl<T: ?Sized> Drop for CondvarWait<'_, '_, T> {
     fn drop(&mut self) {
-        if let Some(told) = self.told.take() {
+        if let Some(told) = self.told.take().filter(|_| !bug!("condvar_keeps_what_it_was_told")) {
             self.hearing.branch().pass(told);
         }
     }

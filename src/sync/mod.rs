@@ -21,7 +21,7 @@
 //!
 //! In a select an operation is claimed: a branch that loses has locked, taken and consumed nothing. Two are polled instead, as
 //! any other future is, because they consist of several operations: a condition variable's wait, and a cell's `get_or_init`.
-//! Dropping them loses nothing either. All but the latter, which contains the function that makes the value, are `Unpin`; it has
+//! Dropping them loses nothing either (but one that loses by `&mut` is not dropped). All but the latter, which contains the function that makes the value, are `Unpin`; it has
 //! `get_or_init_blocking` for threads.
 //!
 //! # Order, and what a future holds that nobody polls
@@ -30,11 +30,11 @@
 //! |---|---|---|---|
 //! | [`Mutex::new`] | whoever comes first; waiters are woken FIFO | holds nothing | blocks nobody |
 //! | [`Mutex::fair`], [`RwLock`], [`Semaphore`] | FIFO | holds it until it is dropped | blocks all behind it once it is first |
-//! | [`Notify`], [`Condvar`] | FIFO | keeps its notification until it is dropped | the same |
+//! | [`Notify`], [`Condvar`] | FIFO | keeps its notification until it is dropped (of a fair mutex, perhaps also the lock) | the same |
 //! | [`Barrier`], [`WaitGroup`] | all at once | holds nothing | counts, at a barrier |
 //! | [`OnceCell`], [`Lazy`] | FIFO | keeps its turn until it is dropped | blocks all behind it once it is first |
 //!
-//! FIFO has two exceptions. A branch of a select that is being polled just when it is its turn is passed over, and goes to the
+//! FIFO has three exceptions. An upgrade of a [`RwLock`] does not queue. A branch of a select that is being polled just when it is its turn is passed over, and goes to the
 //! back of the line ([`select`](mod@crate::select#order-fairness-starvation)); a select that other futures in it keep busy may be
 //! passed over often. (Not by `notify_one`, which notifies it all the same.) And a future that has waited by itself, an upgrade
 //! too, and is then passed to a select, begins anew there.
@@ -66,7 +66,8 @@
 //! ```
 //!
 //! So: drop futures that you no longer poll; use leno's [`select!`](crate::select!), which dequeues losing branches, even those
-//! passed by `&mut` (but one that had been granted the lock before the select began may keep it); or use a lock that is not
+//! passed by `&mut` (but one that had been granted the lock before the select began may keep it, and the two that are polled are
+//! not dequeued); or use a lock that is not
 //! handed over. [`Mutex::new`] is one: a future that was notified that the lock is free holds nothing, and any number of unpolled
 //! ones delay nobody who comes or is polled. Waiters *asleep* behind them are woken by the same unlock, unless one of those in
 //! front has responded to a wake-up before: that one is trusted to respond again, and if it does not, they sleep until the next

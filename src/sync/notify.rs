@@ -21,8 +21,8 @@ use crate::wait::{Operation, future};
 /// A branch of a select waits as a future of its own does, from the poll that leaves the select waiting until a branch has
 /// completed, or the select is dropped, or its time is up. Then what the others were notified of passes on. (If the pattern of
 /// that branch does not match, the rest begin anew.) A future that waits, and is then passed to a select by `&mut`, leaves the
-/// queue as that begins; if it loses it waits again when it is polled. Whoever does not wait just then is not notified: of several
-/// notifications one is stored.
+/// queue as that begins; if it loses it waits again when it is polled. Whoever does not wait just then is not notified by
+/// `notify_one`: of several notifications one is stored.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -91,7 +91,7 @@ impl<T> OnceCell<T> {
     /// Sets the value.
     ///
     /// # Errors
-    /// The cell is full, or somebody is making a value right now; `value` comes back.
+    /// The cell is full, or somebody is making a value right now, or is about to, having waited; `value` comes back.
     pub fn set(&self, value: T) -> Result<(), T> {
         if self.permits.try_take(1) != Try::Taken {
             return Err(value);

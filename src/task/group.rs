@@ -209,4 +209,4 @@ impl Group {
     }
 }
 
-shows! { [] Group, "Group", it => live: it.0.lock().members.len() }
+shows! { [] Group, "Group", it => live: { it.0.lock().members.len() } }

@@ -107,13 +107,12 @@ fn long_poll(push: fn(&Arc<Crew>, usize)) {
     model(move || {
         let ran = with_workers(
             2,
-            move |crew, i, ran| {
-                if crew.next(i) == Some(1) {
+            move |crew, i, ran| match crew.next(i) {
+                Some(1) => {
                     push(crew, i);
                     ran.wait_for(2);
-                } else {
-                    ran.add(2);
                 }
+                next => ran.add(next.expect("the crew does not end")),
             },
             |crew, _| assert!(crew.inject(1)),
         );
@@ -208,7 +207,7 @@ fn timer_and_a_fiber_that_waits_for_it() {
             2,
             |crew, i, ran| match crew.next(i) {
                 Some(1) => ran.wait_for(2),
-                _ => ran.add(2),
+                next => ran.add(next.expect("the crew does not end")),
             },
             |crew, _| {
                 crew.set_timer(None, injects(crew, 2));

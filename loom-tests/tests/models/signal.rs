@@ -15,6 +15,7 @@ models! { signal:
     condvar_against_notify
     condvar_told_at_its_limit
     condvar_wait_dropped
+    condvar_wait_for_the_lock_dropped
     barrier_cancel
     barrier_two_leave
     barrier_of_two

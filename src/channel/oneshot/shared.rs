@@ -295,9 +295,9 @@ impl Head {
         }
         // Foreign code, while nothing has changed yet.
         let waker = waker.clone();
-        let mut before = None;
+        let mut before = Foreign(None);
         if word.has(PARKED) {
-            before = self.unpark();
+            before.0 = self.unpark();
             word = self.load();
         }
         // Invariant 5: it is not parked, or no more.

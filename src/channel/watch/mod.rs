@@ -28,9 +28,13 @@
 //! The value stays in the channel and is read in place: [`borrow`](Receiver::borrow) gives a [`Ref`], a read lock that
 //! blocks the threads of senders. So be brief: copy or clone what you need, and do not hold a `Ref` across an `.await` (it
 //! is not `Send`, so fibers of a runtime cannot). A thread that holds a `Ref` and sends to the same channel deadlocks;
-//! taking a second `Ref` is fine. (When a [`wait_for`](Receiver::wait_for) completes in a select, it already holds its
-//! `Ref` while wakers of others are called, and while what losing branches were to send is dropped, or goes to its hook: none
-//! of these may send to this channel.)
+//! taking a second `Ref` is fine. A sender waits until nobody holds a `Ref`, and keeps no new ones back: threads that look without
+//! a gap between them keep it waiting.
+//!
+//! When a [`wait_for`](Receiver::wait_for) completes in a select, or in a [`race`](crate::fiber::race), it already holds its `Ref`
+//! while wakers of others are called, and while the losers are dropped, with what they were to send: none of these may send to this
+//! channel. (Nor may the handler of a branch that leaves it in the pattern: `_ = rx.wait_for(..)`.) In a `join!` it holds its `Ref`
+//! until all others are ready. Where that is a hazard, let it go at once: `async { rx.wait_for(f).await.map(drop) }`.
 //!
 //! Each receiver keeps track of what it has *seen*: at first the value at the time it was made, later what
 //! [`changed`](Receiver::changed), [`borrow_and_update`](Receiver::borrow_and_update) and [`wait_for`](Receiver::wait_for)
@@ -227,6 +231,11 @@ impl<T> Receiver<T> {
         let (value, version) = self.shared.read();
         let seen = std::mem::replace(&mut self.seen, version);
         Ref::new(value, version != seen)
+    }
+
+    /// Whether all senders were dropped: the value stays as it is.
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed()
     }
 
     /// Whether there is a value that this receiver has not seen.

@@ -65,8 +65,7 @@ impl<A: Future, B: Future> Future for Race<A, B> {
     type Output = Either<A::Output, B::Output>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: both fields are pinned with `self`: they are not moved, there is no `Drop` for `Race`, and it is
-        // `Unpin` only if both are.
+        // SAFETY: both fields are pinned with `self`: they are not moved, also not by the drop, and it is `Unpin` only if both are.
         let (mut both, refused) = unsafe {
             let this = self.get_unchecked_mut();
             ((Pin::new_unchecked(&mut this.a), Pin::new_unchecked(&mut this.b)), &mut this.refused)
@@ -84,6 +83,14 @@ impl<A: Future, B: Future> Future for Race<A, B> {
                 if budget::may_look(refused, cx) { b.poll(cx).map(Either::Right) } else { Poll::Pending }
             })
         })
+    }
+}
+
+/// Also where both panic.
+impl<A, B> Drop for Race<A, B> {
+    fn drop(&mut self) {
+        // SAFETY: as for the poll.
+        drop_both(&mut unsafe { (Pin::new_unchecked(&mut self.a), Pin::new_unchecked(&mut self.b)) });
     }
 }
 
