@@ -50,7 +50,7 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// This thread's worker is about to block: others get what is ready on it.
     fn blocks(&self, worker: NonNull<()>);
 
-    /// Whether there is one worker, which ends all fibers that it has polled.
+    /// Whether there is one worker, which ends all fibers that it has taken.
     fn is_alone(&self) -> bool {
         false
     }

@@ -46,7 +46,8 @@
 //!    of the poll looks at SCHEDULED; and where that was cleared, the fiber was polled since, for this wake-up, too.
 //!    (A cord has what was injected arrive before it queues anything itself, and so each fiber has the place of its first wake-up;
 //!    or of the end of its poll, if it was woken in that. But an entry that arrives when the fiber was polled meanwhile may serve a
-//!    later wake-up from elsewhere. As all arrive at each turn, few of a fiber are on their way.)
+//!    later wake-up from elsewhere; and one that is cancelled with its parent has its place behind that. As all arrive at each turn,
+//!    few of a fiber are on their way.)
 //!    An entry that does not come up because the executor has ended may be dropped: the worker ends all its fibers as it leaves.
 //!
 //! Progress: every transition is lock-free (a retry means that another transition succeeded).

@@ -47,7 +47,7 @@
 //! ORDERING of 1 to 3: a pusher pushes, fences, reads `idle`; who parks or ends a search changes `idle`, fences, reads
 //! `injected`. Both fences are SeqCst: one of the two sees the other.
 //!
-//! **Away.** The only worker of a runtime owns what it has polled, also while it blocks in a call of leno's, or drives
+//! **Away.** The only worker of a runtime owns what it has taken, also while it blocks in a call of leno's, or drives
 //! another executor. If the runtime ends meanwhile, its end must not wait for the call, which may wait for one of these fibers. So
 //! the worker says under a lock that it goes, and that it is back; and whoever closes the crew waits until it is gone for good,
 //! having ended its fibers, or away, and then ends them in its place. One that is back and finds itself replaced is the worker no
