@@ -21,8 +21,8 @@
 //!
 //! In a select an operation is claimed: a branch that loses has locked, taken and consumed nothing. Two are polled instead, as
 //! any other future is, because they consist of several operations: a condition variable's wait, and a cell's `get_or_init`.
-//! Dropping them loses nothing either (but one that loses by `&mut` is not dropped). All but the latter, which contains the function that makes the value, are `Unpin`; it has
-//! `get_or_init_blocking` for threads.
+//! Dropping them loses nothing either (but one that loses by `&mut` is not dropped). All but the latter, which contains the
+//! function that makes the value, are `Unpin`; it has `get_or_init_blocking` for threads.
 //!
 //! # Order, and what a future holds that nobody polls
 //!
@@ -34,10 +34,10 @@
 //! | [`Barrier`], [`WaitGroup`] | all at once | holds nothing | counts, at a barrier |
 //! | [`OnceCell`], [`Lazy`] | FIFO | keeps its turn until it is dropped | blocks all behind it once it is first |
 //!
-//! FIFO has three exceptions. An upgrade of a [`RwLock`] does not queue. A branch of a select that is being polled just when it is its turn is passed over, and goes to the
-//! back of the line ([`select`](mod@crate::select#order-fairness-starvation)); a select that other futures in it keep busy may be
-//! passed over often. (Not by `notify_one`, which notifies it all the same.) And a future that has waited by itself, an upgrade
-//! too, and is then passed to a select, begins anew there.
+//! FIFO has three exceptions. An upgrade of a [`RwLock`] does not queue. A branch of a select that is being polled just when it
+//! is its turn is passed over, and goes to the back of the line ([`select`](mod@crate::select#order-fairness-starvation)); a
+//! select that other futures in it keep busy may be passed over often. (Not by `notify_one`, which notifies it all the same.)
+//! And a future that has waited by itself, an upgrade too, and is then passed to a select, begins anew there.
 //!
 //! # A future that nobody polls
 //!

@@ -38,17 +38,17 @@
 //!    them all by the transition that ends the poll, or by `settle`. Others who have such a waker may give up its count before
 //!    that; these are at most `MOST_OWED` counts, so the word does not say "the last" too early. And a count too many for a while
 //!    does no harm: whoever runs the fiber has one.
-//! 9. A TIED fiber is its worker's for life: RUNNING stays until COMPLETE, and that worker alone knows whether the fiber is queued,
-//!    polled or waits, by the [tie](super::tie). So on that worker its polls, waits and wake-ups need no exchange at all. Anybody
-//!    else who wakes or cancels it sets SCHEDULED, and injects an entry if that was not set. The entry *arrives* when the worker takes
-//!    it from what was injected: there it becomes the fiber's one entry in the worker's hands if the fiber rests and is still
-//!    SCHEDULED, and is dropped otherwise. For where the fiber is queued, what comes up polls it; where it is being polled, the end
-//!    of the poll looks at SCHEDULED; and where that was cleared, the fiber was polled since, for this wake-up, too.
-//!    (A cord has what was injected arrive before it queues anything itself, and so each fiber has the place of its first wake-up;
-//!    or of the end of its poll, if it was woken in that. But an entry that arrives when the fiber was polled meanwhile may serve a
-//!    later wake-up from elsewhere; and one that is cancelled with its parent has its place behind that. As all arrive at each turn,
-//!    few of a fiber are on their way.)
-//!    An entry that does not come up because the executor has ended may be dropped: the worker ends all its fibers as it leaves.
+//! 9. A TIED fiber is its worker's for life: RUNNING stays until COMPLETE, and that worker alone knows whether the fiber is
+//!    queued, polled or waits, by the [tie](super::tie). So on that worker its polls, waits and wake-ups need no exchange at
+//!    all. Anybody else who wakes or cancels it sets SCHEDULED, and injects an entry if that was not set. The entry *arrives*
+//!    when the worker takes it from what was injected: there it becomes the fiber's one entry in the worker's hands if the fiber
+//!    rests and is still SCHEDULED, and is dropped otherwise. For where the fiber is queued, what comes up polls it; where it is
+//!    being polled, the end of the poll looks at SCHEDULED; and where that was cleared, the fiber was polled since, for this
+//!    wake-up, too. (A cord has what was injected arrive before it queues anything itself, and so each fiber has the place of
+//!    its first wake-up; or of the end of its poll, if it was woken in that. But an entry that arrives when the fiber was polled
+//!    meanwhile may serve a later wake-up from elsewhere; and one that is cancelled with its parent has its place behind that.
+//!    As all arrive at each turn, few of a fiber are on their way.) An entry that does not come up because the executor has
+//!    ended may be dropped: the worker ends all its fibers as it leaves.
 //!
 //! Progress: every transition is lock-free (a retry means that another transition succeeded).
 //!

@@ -441,8 +441,8 @@ impl<T: Entry> Crew<T> {
         worker.ring.pop()
     }
 
-    /// Of a lone worker: moves what was injected behind its own queue, but for what need not [arrive](Entry::arrives). False: the crew
-    /// has ended, and the own queue may be somebody else's.
+    /// Of a lone worker: moves what was injected behind its own queue, but for what need not [arrive](Entry::arrives). False: the
+    /// crew has ended, and the own queue may be somebody else's.
     #[cold]
     unsafe fn fetch(&self, worker: &Worker<T>) -> bool {
         let mut inject = self.inject.lock();
