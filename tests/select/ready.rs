@@ -768,25 +768,18 @@ fn a_request_for_more_does_not_hold_up_its_own_set() {
         assert_eq!((set.try_ready(), told_at_once(&mut set)), (Some(read.index()), read.index()));
         drop(set);
 
-        let (tx, rx) = bounded(2);
-        tx.try_send(1).expect("there is room");
-        let mut set = if biased { Select::biased() } else { Select::new() };
-        set.add(tx.reserve_many(2));
-        let send = set.send(&tx, 2);
-        assert_eq!((set.try_ready(), told_at_once(&mut set)), (Some(send.index()), send.index()));
-        drop((set, rx));
-        tx.assert_valid();
-
         // (In a large channel a receive leaves its place to whoever looks for it.)
-        let (tx, rx) = bounded(300);
-        (0..300).for_each(|n| tx.try_send(n).expect("there is room"));
-        rx.try_recv().expect("it is full");
-        let mut set = if biased { Select::biased() } else { Select::new() };
-        set.add(tx.reserve_many(2));
-        let send = set.send(&tx, 2);
-        assert_eq!((set.try_ready(), told_at_once(&mut set)), (Some(send.index()), send.index()));
-        drop((set, rx));
-        tx.assert_valid();
+        for capacity in [2, 300] {
+            let (tx, rx) = bounded(capacity);
+            (0..capacity).for_each(|n| tx.try_send(n).expect("there is room"));
+            rx.try_recv().expect("it is full");
+            let mut set = if biased { Select::biased() } else { Select::new() };
+            set.add(tx.reserve_many(2));
+            let send = set.send(&tx, 2);
+            assert_eq!((set.try_ready(), told_at_once(&mut set)), (Some(send.index()), send.index()));
+            drop((set, rx));
+            tx.assert_valid();
+        }
     }
     drop(reads);
     lock.assert_valid();
