@@ -3,7 +3,7 @@
 //! `contract/auto_traits.rs`.
 #![allow(clippy::type_complexity, reason = "forms are written out")]
 
-#[path = "contract/support/probe.rs"]
+#[path = "support/probe.rs"]
 mod probe;
 
 use std::collections::VecDeque;

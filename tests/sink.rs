@@ -1,6 +1,5 @@
 //! Channels as sinks, the feature `sink`: C7, C9, C10, C13, C15, C26, F10.
 
-#[path = "contract/support/mod.rs"]
 mod support;
 
 use std::cell::Cell;

@@ -1,10 +1,11 @@
 //! The contracts of the function `select`, S1–S5, S7, S9, S10, S12 in small, C9, C11, M8; and in `dynamic` those of
-//! `Select`, S11. The macros have a folder of their own.
+//! `Select`, S11; of the macros, in `macros`; and what selects cost, in `memory`.
 //!
 //! `script` compares all short histories of selects and plain operations on two channels, and many long ones, with a
 //! sequential model. The other files pin one contract each, by hand where that is possible.
+#![deny(future_incompatible, rust_2024_compatibility)]
 
-#[path = "../contract/support/mod.rs"]
+#[path = "../support/mod.rs"]
 mod support;
 
 mod cancel;
@@ -15,6 +16,8 @@ mod foreign;
 mod lent;
 mod locks;
 mod losers;
+mod macros;
+mod memory;
 mod model;
 mod places;
 mod ready;

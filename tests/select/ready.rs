@@ -391,7 +391,7 @@ fn an_empty_set() {
     assert_eq!(set.try_ready(), None);
     assert!(set.ready_timeout(Duration::from_millis(1)).is_err());
     assert!(set.ready_deadline(Instant::now()).is_err());
-    let message = crate::dynamic::panic_message(|| _ = set.ready().poll_with(Waker::noop()));
+    let message = super::dynamic::panic_message(|| _ = set.ready().poll_with(Waker::noop()));
     assert!(message.contains("no operation is left in the set"), "{message}");
 }
 
@@ -516,7 +516,7 @@ fn removed_sends() {
 /// What a removed token is asked for later: `is` says no, all else panics and says why.
 #[test]
 fn removed_tokens() {
-    use crate::dynamic::panic_message;
+    use super::dynamic::panic_message;
     let (tx, rx) = bounded(1);
     let mut set = Select::new();
     let (removed, stays) = (set.recv(&rx), set.recv(&rx));

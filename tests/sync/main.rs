@@ -1,5 +1,5 @@
-//! The contracts of what `leno::sync` has beside the mutex: M1–M8, one file per primitive; and `callers`, the same scenarios for
-//! all that is taken and given back, the mutex among it.
+//! The contracts of `leno::sync`: M1–M8, one file per primitive, a folder for the mutex; and `callers`, the same scenarios for
+//! all that is taken and given back.
 //!
 //! *By hand*: polled by hand on one thread. *Callers*: by fibers of a runtime and a cord, tokio's tasks, threads, and all of them
 //! at once (`each_place!`).
@@ -17,12 +17,13 @@
 //!
 //! `rwlock_script` and `semaphore_script` run scripts against a model of each (M1, M2, M4, M6).
 
-#[path = "../contract/support/mod.rs"]
+#[path = "../support/mod.rs"]
 mod support;
 
 mod barrier;
 mod callers;
 mod condvar;
+mod mutex;
 mod notify;
 mod once_cell;
 mod rwlock;

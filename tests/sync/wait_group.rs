@@ -12,6 +12,24 @@ use leno::sync::{WaitAll, WaitGroup, Worker};
 use crate::support::{Crew, Place, PollExt};
 use crate::{each_place, impls};
 
+/// None more is counted than can be, and none is lost for it.
+#[test]
+fn as_many_as_can_be() {
+    let group = WaitGroup::new();
+    let worker = group.worker();
+    group.add(u32::MAX as usize - 2);
+    let last = worker.clone();
+    assert!(catch_unwind(AssertUnwindSafe(|| group.add(1))).is_err(), "too many");
+    assert!(catch_unwind(AssertUnwindSafe(|| group.add(usize::MAX))).is_err(), "too many");
+    assert!(catch_unwind(AssertUnwindSafe(|| group.worker())).is_err(), "too many");
+    assert!(catch_unwind(AssertUnwindSafe(|| last.clone())).is_err(), "too many");
+    assert_eq!(group.count(), u32::MAX as usize);
+    group.done();
+    drop((group.worker(), last));
+    assert_eq!(group.count(), u32::MAX as usize - 2);
+    group.assert_valid();
+}
+
 #[test]
 fn all_are_waited_for() {
     let group = WaitGroup::new();

@@ -1,7 +1,0 @@
-//! Its senders are cloned.
-use leno::channel::mpsc;
-
-fn main() {
-    let (tx, _rx) = mpsc::bounded::<u8>(1);
-    let _another = tx.clone();
-}

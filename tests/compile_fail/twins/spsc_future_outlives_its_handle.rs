@@ -1,7 +1,0 @@
-//! The same, dropped in the right order.
-fn main() {
-    let (_tx, mut rx) = leno::channel::spsc::bounded::<u8>(2);
-    let receiving = rx.recv();
-    drop(receiving);
-    drop(rx);
-}

@@ -1,5 +1,0 @@
-//! The same of the general kind.
-fn main() {
-    let (tx, rx) = leno::bounded::<u8>(1);
-    let _another = (tx.clone(), rx.clone());
-}

@@ -1,8 +1,0 @@
-//! A vector is.
-fn shorten<'short>(values: Vec<&'static str>) -> Vec<&'short str> {
-    values
-}
-
-fn main() {
-    let _ = shorten;
-}
