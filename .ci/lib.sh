@@ -12,7 +12,8 @@ export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_RELEASE_DEBUG
 target=${CARGO_TARGET_DIR:-$PWD/target}
 host=$(rustc -vV | sed -n 's/^host: //p')
 skipped=()
-# The tests that LENO_STRESS scales; and those of large values, which mean less in a debug build.
+# The tests that LENO_STRESS scales without limit (scripts it makes longer); and those of large values, which mean less in a debug
+# build.
 stress=(--lib --test stress --test memory)
 
 # step NAME COMMAND…: runs the command for at most $limit seconds; the first failure ends the script.

@@ -50,7 +50,7 @@ impl Shop {
     fn log(&self, text: &str) {
         let line = format!("order {}: {text}", ORDER.get());
         println!("{line}");
-        // If the log is full, or nobody reads it, the line is not kept.
+        // If nobody reads the log any more, the line is not kept.
         let _ = self.log.try_send(line);
     }
 

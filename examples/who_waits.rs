@@ -1,7 +1,7 @@
 //! A pipeline that gets stuck, and how to find out why: a table of its fibers, a graph of who waits for what, and the
 //! report of a closed world.
 //!
-//! `cargo run --example who_waits` prints all three. (In a release build source locations and lock holders are not shown.)
+//! `cargo run --example who_waits` prints all three. (In a release build lock holders, and where fibers wait, are not shown.)
 //!
 //! The source keeps the ledger locked while it sends; the sink wants the ledger before it receives. That goes well as long as
 //! the channels between them have room, and the source comes first.

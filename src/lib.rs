@@ -30,7 +30,7 @@
 //! | [`time`] | [`sleep`], [`timeout`], real and virtual clocks |
 //! | [`inspect`] | dumps of fibers, who waits for what, and deadlock detection |
 //!
-//! Translation tables from std, tokio, crossbeam, flume, kanal, async-lock, Kotlin and Go:
+//! Translation tables from std, tokio, crossbeam, flume, kanal, async-channel, async-lock, parking_lot, Kotlin, Go and Tarantool:
 //! [`channel::moving`], [`fiber::moving`], [`select::moving`], [`sync::moving`].
 //!
 //! # Three ways to call
@@ -40,7 +40,8 @@
 //! value of a [`OnceCell`](sync::OnceCell) or [`Lazy`](sync::Lazy)) and cancellation-safe: dropping one cancels the
 //! operation and nothing else, and a dropped receive loses no value. (What a future owns is dropped with it: the value of a
 //! [`oneshot`](channel::oneshot)'s receiver, the handle in an `into_send`.) Polling an operation of a channel or lock, or a
-//! join, or waiting for it, after it has completed panics; `FusedFuture::is_terminated` tells whether it has.
+//! join, or waiting for it, after it has completed panics; `FusedFuture::is_terminated` tells whether it has. (A oneshot's receiver
+//! that is waited for on a thread says that it is closed.)
 //!
 //! # Features of the crate
 //!

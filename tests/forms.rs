@@ -1,6 +1,6 @@
 //! The forms of public names that programs outside of this repository rely on: what a method takes and gives, and what
 //! all futures have in common. It is checked when this is compiled; nothing runs. What crosses threads:
-//! `contract/auto_traits.rs`.
+//! `channel/contract/auto_traits.rs`.
 #![allow(clippy::type_complexity, reason = "forms are written out")]
 
 #[path = "support/probe.rs"]

@@ -1,4 +1,4 @@
-//! Memory of waits, at scale: what a burst took comes back, and a storm of cancelled waits takes nothing (C9, C10, S1).
+//! Memory of waits, at scale: what a burst took comes back, and a storm of cancelled waits takes nothing (C9, C10, F16, S1).
 //!
 //! The allocator counts for the whole process, as nodes are freed by whichever thread comes by, and timers are kept by the default
 //! runtime; so the tests here take turns. Short by default; `LENO_STRESS=n` runs n times as much.
@@ -101,6 +101,25 @@ fn a_burst_that_is_served_gives_its_memory_back() {
     let left = settled(before);
     println!("{left} bytes are left");
     assert!(left <= CACHES, "{left} bytes are left");
+}
+
+/// A burst that several threads send and receive leaves no more than they were in the middle of.
+#[test]
+fn a_burst_of_several_threads_gives_its_memory_back() {
+    let _alone = Counting::alone();
+    let (tx, rx) = leno::unbounded::<[u64; 4]>();
+    let before = Counting::live();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..200_000).for_each(|i| tx.try_send([i; 4]).expect("no limit")));
+            scope.spawn(|| (0..160_000).for_each(|i| assert!(rx.recv_blocking().is_ok(), "{i}: more come")));
+        }
+    });
+    assert_eq!(rx.len(), 160_000);
+    rx.drain().for_each(drop);
+    // (The values took 25 MB.)
+    let grown = Counting::live() - before;
+    assert!(grown < 8 << 20, "a burst left {grown} bytes");
 }
 
 /// Waits on a silent channel, each cancelled at once, behind some that stay: memory does not grow.

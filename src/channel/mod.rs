@@ -44,6 +44,7 @@
 //! |---|---|---|---|
 //! | [`reserve`](Sender::reserve) and its like, [`force_send`](Sender::force_send) | yes | yes | – |
 //! | weak handles | of both sides | of senders | – |
+//! | [`sender_count`](Sender::sender_count), [`receiver_count`](Sender::receiver_count) | yes | `sender_count` | – |
 //! | [`Builder`], [`conflated`] | yes | – | – |
 //!
 //! All kinds cost about the same. (Only with room for 128 to 255 values `spsc` is faster between two threads:
@@ -93,9 +94,10 @@
 //!
 //! # Closing
 //!
-//! A channel closes on [`Sender::close`] or [`Receiver::close`], or when a side has no handle left. From then on all sends
-//! fail and give their values back, waiting ones included. Receivers get what is left in the channel, then [`RecvError`].
-//! When the last receiver is dropped, what is left is dropped, or goes to the hook of [`Builder::on_undelivered`].
+//! A channel closes on [`Sender::close`] or [`Receiver::close`], or when a side has no handle left. From then on sends
+//! fail and give their values back, waiting ones included; only permits that were granted before still send. Receivers get
+//! what is left in the channel, then [`RecvError`]. When the last receiver is dropped, what is left is dropped, or goes to
+//! the hook of [`Builder::on_undelivered`].
 //!
 //! # Handles
 //!

@@ -29,8 +29,8 @@
 //! # What is missing
 //!
 //! There is no `reserve`: nobody else can take the room that the only sender has seen. (To pass a permit to another fiber
-//! use the general kind.) There is no `force_send`, as only the receiver removes values, and no weak handle, as upgrading
-//! it would make a second handle.
+//! use the general kind.) There is no `force_send`, as only the receiver removes values, no weak handle, as upgrading it
+//! would make a second handle, and no count of handles, as there is one on each side.
 //!
 //! # Cost
 //!

@@ -45,9 +45,10 @@
 //! | wait for several futures, or for n of many at a time | [`join_all`], [`map_concurrent`] |
 //! | cancel something that is not a fiber, or a tree of such things | [`CancelToken`] |
 //! | protect a section from cancellation | [`shield()`] |
+//! | end a runtime in order | [`Runtime::shutdown`] |
 //! | give each fiber a value of its own | [`fiber_local!`](crate::fiber_local!) |
 //!
-//! Moving here from tokio, threads, Go or Kotlin: [`moving`].
+//! Moving here from tokio, threads, Go, Kotlin or Tarantool: [`moving`].
 
 // How the parts fit: the executor-independent half of a fiber (its cell, its state, the tree) is `crate::task`.
 // Here are the two executors over one core: a core has a crew of workers (with their queues, timers and a clock),

@@ -45,6 +45,7 @@
 //! | `runtime.block_on(f)`, `spawn(f)`, `handle()`, `Handle::current()` | the same; `current` gives an `Option` |
 //! | `handle.block_on(f)` | `handle.spawn(f).wait()`, where `f` is `Send` and borrows nothing |
 //! | `runtime.shutdown_timeout(d)` cancels all tasks at once, and waits for blocking calls | dropping the runtime cancels all; [`shutdown(d)`](Runtime::shutdown) first gives the fibers so long to end, and returns those that were late |
+//! | `runtime.enter()`, `handle.enter()` | outside of fibers `spawn` and timers are the default runtime's; elsewhere by `handle.spawn(f)`, [`Builder::spawn_on`] |
 //! | `tokio::spawn(f)`, which panics outside a runtime | [`spawn()`], which uses the default runtime there |
 //! | `task::Builder::new().name(…)` (unstable) | [`Builder::new().name(…)`](Builder::name) |
 //! | `spawn_local(f)` | [`spawn_local`] |
@@ -54,7 +55,7 @@
 //! | `tokio_util::task::AbortOnDropHandle` | [`cancel_on_drop()`](JoinHandle::cancel_on_drop) |
 //! | `JoinError`: `is_cancelled`, `is_panic`, `into_panic`, `try_into_panic` | the same; `id` gives an `Option` |
 //! | `JoinSet`, to wait for all tasks | [`scope()`], [`try_scope`] |
-//! | `JoinSet`, to take results as they come | [`JoinSet`]: `abort_all` is [`cancel_all`](JoinSet::cancel_all), `spawn_on` and `spawn_local` a [`push`](JoinSet::push) of what these give; [`map_unordered`], for n at a time |
+//! | `JoinSet`, to take results as they come | [`JoinSet`]: `abort_all` is [`cancel_all`](JoinSet::cancel_all), `spawn_on` and `spawn_local` a [`push`](JoinSet::push) of what these give, `join_all` a loop over [`join_next`](JoinSet::join_next), `shutdown` that after `cancel_all`; [`map_unordered`], for n at a time |
 //! | `StreamExt::buffered(n)`, `buffer_unordered(n)` | [`map_concurrent`], [`map_unordered`], of an iterator; for a stream those of `futures` |
 //! | `tokio::join!`, `try_join!` | those of `futures`; for many of one type [`join_all`], [`try_join_all`] |
 //! | `tokio::select!` | [`select!`](crate::select!), see [its page](crate::select::moving) |

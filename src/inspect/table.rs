@@ -30,7 +30,7 @@ impl fmt::Display for Dump {
                  assertions",
             )?;
         } else if !cfg!(debug_assertions) {
-            f.write_str("; source locations and lock holders are shown in builds with debug assertions")?;
+            f.write_str("; where they wait, and lock holders, are shown in builds with debug assertions")?;
         }
         writeln!(f)
     }

@@ -23,7 +23,7 @@
 /// * `&mut future` keeps the future if it loses: `sending.into_inner()` gives its value back.
 /// * `default` may stand alone: it runs at once, or after its time.
 /// * A pattern that does not match disables its branch, and drops the value; the select goes on with the others. If none is
-///   left, `else` runs; without an `else` it panics.
+///   left, `else` runs; without an `else`, `default` does, after all of its time; without either it panics.
 /// * The losers are dropped before the handler runs. A handler may await, use `?`, `break`, `continue` and `return`.
 /// * What the winner's pattern ignores lives until its handler has ended: in that of `_ = mutex.lock()` the lock is held.
 ///

@@ -116,7 +116,7 @@
 //! cycle of one. (This is not an error: another part of the same fiber, in a `join_all` perhaps, may be about to unlock.) Other
 //! builds record nothing of this.
 //!
-//! Moving here from tokio::sync, async-lock or std: [`moving`].
+//! Moving here from tokio::sync, async-lock, parking_lot or std: [`moving`].
 
 mod barrier;
 mod borrowed;

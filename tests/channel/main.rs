@@ -1,5 +1,6 @@
-//! Channels: their contracts, C1–C30, over every kind that shares them (`contract`, `restricted`), then what some kinds or some
-//! forms of their operations have of their own.
+//! Channels: their contracts over every kind that shares them (`contract`, `restricted`), and what some kinds or some forms of their
+//! operations have of their own. C1–C29, except what the compiler refuses (C15, C24: `tests/refusals`); C30 is in `tests/stress`.
+//! `gaps`, `mishaps` and `second_look` go over selects, locks and fibers as well.
 
 #[path = "../support/mod.rs"]
 mod support;

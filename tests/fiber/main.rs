@@ -1,4 +1,4 @@
-//! Fibers, their executors and their time: F1–F17, X1–X6, each by hand where that is possible. Races by the thousand are in
+//! Fibers, their executors and their time: F1–F18, each by hand where that is possible. Races by the thousand are in
 //! `tests/stress`, what a million fibers take in `tests/memory.rs`.
 
 #[path = "../support/mod.rs"]

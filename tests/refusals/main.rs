@@ -1,8 +1,8 @@
-//! Lifetimes and variance that the compiler has to refuse (C15, M5), and what is not a select: each case in `refused` has a twin
-//! in `twins`, of the same form, that is compiled and run.
+//! Lifetimes, variance and single sides that the compiler has to uphold (C15, C24, M5), and what is not a select: each case in
+//! `refused` has a twin in `twins`, of the same form, that is compiled and run.
 //!
-//! What types are not Send or Sync is checked in `channel/contract/auto_traits.rs`, where a change of a private field's
-//! name cannot break the expectation.
+//! Which other types are not Send or Sync is checked by constants (`channel/contract/auto_traits.rs`, `select/types.rs`, `sync`),
+//! where a change of a private field's name cannot break the expectation.
 
 use std::fs;
 

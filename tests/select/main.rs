@@ -1,4 +1,4 @@
-//! The contracts of the function `select`, S1–S5, S7, S9, S10, S12 in small, C9, C11, M8; and in `dynamic` those of
+//! The contracts of the function `select`, S1–S5, S7, S9, S10, S12 in small, S13, C9, C11, M8; and in `dynamic` and `ready` those of
 //! `Select`, S11; of the macros, in `macros`; and what selects cost, in `memory`.
 //!
 //! `script` compares all short histories of selects and plain operations on two channels, and many long ones, with a

@@ -25,7 +25,7 @@ impl Counting {
         LIVE.load(Ordering::SeqCst)
     }
 
-    /// Keeps back other tests of this program that count what all threads have allocated, or allocate much.
+    /// Keeps back other tests of this program that count what all threads have allocated.
     pub(crate) fn alone() -> MutexGuard<'static, ()> {
         static TURN: Mutex<()> = Mutex::new(());
         TURN.lock().unwrap_or_else(PoisonError::into_inner)

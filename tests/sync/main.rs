@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | M1 | `mutex/hand`, `rwlock`, `once_cell` | `callers::exclusion`; `mutex/places`, `rwlock`, `once_cell` (`made_once`) |
 //! | M2 | all but `wait_group`, which has nothing to pass on | `callers::giving_up`; `notify` (`each_is_told`), `barrier` (`in_step`), `condvar` (`giving_up`) |
-//! | M3 | `mutex/hand` | `callers::stale` |
+//! | M3 | `mutex/hand`, `mutex/fairness` | `callers::stale` |
 //! | M4 | `mutex/hand`, `rwlock`, `semaphore` | `callers::stale` |
 //! | M5 | at compile time, in each file | – |
 //! | M6 | `semaphore` | `callers::exclusion`, `semaphore` (`never_too_many`) |

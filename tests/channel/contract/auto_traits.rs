@@ -1,7 +1,7 @@
 //! What the types are and are not: C15, C26. Each refusal has a passing twin with the same form.
 //!
 //! `PhantomData<Cell<T>>`-like accidents show here; what must not compile for lifetimes' sake is in
-//! `tests/compile_fail`.
+//! `tests/refusals`.
 
 use std::cell::Cell;
 use std::marker::PhantomPinned;

@@ -1,5 +1,5 @@
-//! The contracts of channels that need one operation of a side at a time (C1–C20, C24–C27): what `contract` says of handles that
-//! are shared, said of handles that are not. The same source runs over each kind's module, the general one as well.
+//! The contracts of channels that need one operation of a side at a time (C1–C13, C15–C20, C26, C28, C29): what `contract` says
+//! of handles that are shared, said of handles that are not. The same source runs over each kind's module, the general one as well.
 
 mod script;
 mod several;
