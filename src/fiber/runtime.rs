@@ -259,9 +259,11 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
         if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {
             return output;
         }
-        // (It waits, though it may not sleep: it may wake itself for ever.)
+        // It waits, though it may not sleep: it may wake itself for ever. (Not before it has been polled: what wakers of timers
+        // wait for may be what it waits for.)
         drop(busy.take());
         context::leave_the_rest();
+        context::fire_timers();
     }
 }
 

@@ -8,14 +8,15 @@
 //!                          │ there is something in one: that and the next ones are to do
 //!                          ▼
 //!   every poll:  a branch that had better look, though no peer has told it to, leaves its line (a lock is free), and is to do;
-//!                take one that is to do, and stay with it until it is settled:
+//!                take one that is to do, in order, and stay with it until it is settled:
 //!                    OPEN:  enter its line ──────────────────────────────▶ settled
 //!                             │ there is something
 //!                             ▼
 //!                    BUSY:  look ──ready──▶ won          (nobody can claim another one meanwhile)
 //!                             │ nothing: open again; what was given back meanwhile is to do, too
 //!                             └──────────────▶ (OPEN)
-//!                nothing to do: foreign futures are polled, in BUSY; then it is OPEN: Pending
+//!                between these, in order, foreign futures are polled once, in BUSY
+//!                nothing to do: OPEN: Pending
 //! ```
 //!
 //! OPEN and BUSY are states of the anchor. A branch that is *to do* is in no line: it is to be looked at, or to enter its line.
@@ -455,7 +456,7 @@ impl Driver {
             }
             branch.stage = if waits { Stage::Waits } else { Stage::ToDo };
         }
-        if waits { Looked::Nothing } else { self.go_on(arms, order, cx, false, false) }
+        if waits { Looked::Nothing } else { self.go_on(arms, order, cx, None, false) }
     }
 
     fn look_again(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Looked {
@@ -480,7 +481,7 @@ impl Driver {
         // Now, not before: who poked it has taken the waker.
         let _before =
             Foreign(if anchor.parked_by(cx.waker()) { None } else { anchor.park(cx.waker().clone()) });
-        self.go_on(arms, order, cx, true, self.foreign)
+        self.go_on(arms, order, cx, Some(Stage::Told), self.foreign)
     }
 
     /// Takes those out of their lines that had better look: who is polled takes a lock that is free, even from behind a waiter that
@@ -512,19 +513,21 @@ impl Driver {
     }
 
     /// Sees to what is to do. A panic of foreign code from here on leaves the anchor BUSY, which `leave` copes with.
+    ///
+    /// `busy`: it is BUSY, and what was given back when it opens is at that stage. `foreign`: foreign futures are to be polled.
     fn go_on(
         &mut self,
         arms: &mut impl Arms,
         order: Order,
         cx: &mut Context<'_>,
-        mut busy: bool,
+        mut busy: Option<Stage>,
         mut foreign: bool,
     ) -> Looked {
         let anchor = self.anchor();
         let mut by = By::select(anchor);
         let looked = self.rounds(arms, order, cx, anchor, &mut by, &mut busy, &mut foreign);
-        if busy && !matches!(looked, Looked::Won(_)) {
-            self.take_back(arms, anchor.open());
+        if !matches!(looked, Looked::Won(_)) {
+            self.open(arms, anchor, &mut busy);
         }
         let (own, _) = by.take_own();
         self.take_back(arms, own);
@@ -543,14 +546,32 @@ impl Driver {
         cx: &mut Context<'_>,
         anchor: AnchorRef,
         by: &mut By,
-        busy: &mut bool,
+        busy: &mut Option<Stage>,
         foreign: &mut bool,
     ) -> Looked {
-        for _ in 0..ROUNDS {
+        'round: for _ in 0..ROUNDS {
             let mut again = false;
-            let mut were_polled = false;
             for index in order.indices(arms.count()) {
                 step();
+                if *foreign && !arms.is_off(index) && arms.is_foreign(index) {
+                    if busy.is_none() {
+                        match anchor.busy() {
+                            Busied::Yes(given_back) => {
+                                *busy = Some(Stage::Told);
+                                if self.take_back(arms, given_back) {
+                                    // In order.
+                                    continue 'round;
+                                }
+                            }
+                            Busied::Claimed(index) => return Looked::Claimed(index),
+                            Busied::Later => return Looked::Again,
+                        }
+                    }
+                    *busy = Some(Stage::Missed);
+                    if let Attempt::Ready(()) = arms.arm(index).attempt(Some(by), cx) {
+                        return Looked::Won(index);
+                    }
+                }
                 while self.is_to_do(index) {
                     step();
                     match self.see_to(arms, index, cx, anchor, by, busy) {
@@ -563,35 +584,8 @@ impl Driver {
                     }
                 }
             }
-            if *foreign {
-                if !*busy {
-                    match anchor.busy() {
-                        Busied::Yes(given_back) => {
-                            *busy = true;
-                            if self.take_back(arms, given_back) {
-                                // Those first.
-                                continue;
-                            }
-                        }
-                        Busied::Claimed(index) => return Looked::Claimed(index),
-                        Busied::Later => return Looked::Again,
-                    }
-                }
-                *foreign = false;
-                were_polled = true;
-                for index in order.indices(arms.count()) {
-                    if arms.is_off(index) || !arms.is_foreign(index) {
-                        continue;
-                    }
-                    if let Attempt::Ready(()) = arms.arm(index).attempt(Some(by), cx) {
-                        return Looked::Won(index);
-                    }
-                }
-            }
-            if std::mem::take(busy) {
-                let stage = if were_polled { Stage::Missed } else { Stage::Told };
-                self.take_back_as(stage, arms, anchor.open());
-            }
+            *foreign = false;
+            self.open(arms, anchor, busy);
             if again {
                 return Looked::Again;
             }
@@ -602,6 +596,12 @@ impl Driver {
         Looked::Again
     }
 
+    fn open(&mut self, arms: &mut impl Arms, anchor: AnchorRef, busy: &mut Option<Stage>) {
+        if let Some(stage) = busy.take() {
+            self.take_back_as(stage, arms, anchor.open());
+        }
+    }
+
     /// Takes one step with a branch that is to do.
     fn see_to(
         &mut self,
@@ -610,14 +610,14 @@ impl Driver {
         cx: &mut Context<'_>,
         anchor: AnchorRef,
         by: &mut By,
-        busy: &mut bool,
+        busy: &mut Option<Stage>,
     ) -> Looked {
         let stage = self.branches[index].stage;
         if stage.is_told() {
             // Before it stands again: its node says how often that was in vain.
             arms.arm(index).told();
         }
-        if !*busy {
+        if busy.is_none() {
             if self.register(arms, index, anchor) {
                 // It stands: the seniors whose places it has taken are to look.
                 by.poke();
@@ -625,7 +625,7 @@ impl Driver {
             }
             match anchor.busy() {
                 Busied::Yes(given_back) => {
-                    *busy = true;
+                    *busy = Some(Stage::Told);
                     self.take_back(arms, given_back);
                 }
                 Busied::Claimed(index) => return Looked::Claimed(index),
@@ -664,8 +664,7 @@ impl Driver {
             }
             self.branches[index].stage = Stage::Covered(other as u32);
         }
-        *busy = false;
-        self.take_back(arms, anchor.open());
+        self.open(arms, anchor, busy);
         // At once: otherwise another one of those that have left would stand there again.
         if opposite.is_some_and(|(other, _)| self.register(arms, other, anchor)) {
             by.poke();

@@ -5,8 +5,9 @@
 //!
 //! Invariants, all under the lock:
 //!
-//! 1. Once the group is cancelled, so is every member: by `cancel` if it entered before, else by `enter`. As both take the lock, a
-//!    member is either in the list that `cancel` walks or finds the mark; and a new one cannot have run by then.
+//! 1. Once the group is cancelled, so is every member but the one whose panic that was, which ends by itself: by `cancel` if it
+//!    entered before, else by `enter`. As both take the lock, a member is either in the list that `cancel` walks or finds the
+//!    mark; and a new one cannot have run by then.
 //! 2. A group that is over has no members except those born cancelled: `poll_over` finds it empty and marks it under one lock.
 //!
 //! Foreign code (wakers, a panic's payload) leaves the lock before it is called or dropped.
@@ -123,7 +124,7 @@ impl Group {
         None
     }
 
-    /// Cancels all members, including those still to come, and wakes whoever waits. Later calls do nothing.
+    /// Cancels all members, except one that has failed, including those still to come, and wakes whoever waits. Later calls do nothing.
     pub(crate) fn cancel(&self) {
         let (waker, on_cancel) = self.cancel_members();
         shielded(|| match on_cancel {
@@ -139,7 +140,10 @@ impl Group {
             if std::mem::replace(&mut inner.cancelled, true) {
                 return (None, None);
             }
-            let members: Vec<_> = inner.members.values().cloned().collect();
+            let failed = inner.failure.as_ref().and_then(|failure| failure.task.as_ref());
+            let others =
+                inner.members.values().filter(|member| !failed.is_some_and(|failed| failed.is(member)));
+            let members: Vec<_> = others.cloned().collect();
             (members, (inner.waker.take(), inner.on_cancel.take()))
         };
         members.iter().for_each(Task::cancel);

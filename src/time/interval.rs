@@ -160,7 +160,7 @@ impl Interval {
     /// });
     /// ```
     pub fn tick(&mut self) -> Tick<'_> {
-        Tick { interval: self }
+        Tick { interval: self, polled: false }
     }
 
     /// Restarts the interval: the next tick comes one period from now. Poll it after a reset: one that was polled as a stream
@@ -229,20 +229,25 @@ impl Stream for Interval {
 #[must_use = "futures do nothing unless polled"]
 pub struct Tick<'a> {
     interval: &'a mut Interval,
+    polled: bool,
 }
 
 impl Future for Tick<'_> {
     type Output = Instant;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Instant> {
+        self.polled = true;
         self.interval.poll_tick(cx)
     }
 }
 
-/// Takes the timer out; the tick is still to come.
+/// Takes its timer out; the tick is still to come.
 impl Drop for Tick<'_> {
     fn drop(&mut self) {
-        self.interval.sleep.pause();
+        // (Else it is the interval's, as a stream.)
+        if self.polled {
+            self.interval.sleep.pause();
+        }
     }
 }
 

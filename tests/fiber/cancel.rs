@@ -228,6 +228,37 @@ fn a_parent_that_ends_releases_its_children() {
     }
 }
 
+/// F4: so does a member of a scope that fails by it, while the others, which are cancelled, take their children with them.
+#[test]
+fn a_member_that_panics_releases_its_children() {
+    Cord::new().block_on(async {
+        let (tx, rx) = leno::unbounded();
+        let failed = fiber::scope(async move |s: &fiber::Scope| {
+            for panics in [false, true] {
+                let tx = tx.clone();
+                drop(s.spawn_local(async move {
+                    let child = spawn_local(async {
+                        for _ in 0..5 {
+                            leno::yield_now().await;
+                        }
+                        9
+                    });
+                    tx.try_send(child).unwrap();
+                    leno::yield_now().await;
+                    assert!(!panics, "as asked");
+                    pending::<()>().await;
+                }));
+            }
+            pending::<()>().await
+        });
+        assert!(failed.await.unwrap_err().is_panic());
+        let children = rx.drain().collect::<Vec<_>>();
+        let [of_the_other, its] = <[_; 2]>::try_from(children).unwrap();
+        assert!(of_the_other.await.unwrap_err().is_cancelled());
+        assert_eq!(its.await.unwrap(), 9);
+    });
+}
+
 #[test]
 fn roots_and_strangers_are_not_children() {
     // F4: `Builder::root`, and a fiber on another executor.

@@ -284,6 +284,21 @@ fn a_dropped_tick_takes_its_timer_with_it() {
     });
 }
 
+/// One that was never polled leaves the waker of a poll as a stream where it is.
+#[test]
+fn a_dropped_tick_that_was_not_polled_takes_nothing() {
+    cord().block_on(async {
+        let count = CountingWaker::new();
+        let waker = Waker::from(count.clone());
+        let mut interval = interval(SECOND);
+        interval.tick().await;
+        assert!(Pin::new(&mut interval).poll_next(&mut Context::from_waker(&waker)).is_pending());
+        drop(interval.tick());
+        sleep(2 * SECOND).await;
+        assert_eq!(count.count(), 1);
+    });
+}
+
 #[test]
 fn made_outside_it_counts_on_the_clock_that_polls_it() {
     // F12

@@ -8,8 +8,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use leno::channel::RecvError;
 use leno::select::{Selected2, Selected3, foreign, select, select_biased};
-use leno::{rendezvous, yield_now};
+use leno::sync::Mutex;
+use leno::{bounded, rendezvous, yield_now};
 
 use crate::KINDS;
 use crate::support::{CountingWaker, PollExt, Tracker};
@@ -134,6 +136,44 @@ fn ready_together_with_a_claim() {
         tx.try_send(5).expect("the select waits");
         assert_eq!(selecting.must_be_ready("both"), Selected2::Second(Ok(5)), "S7: a peer has completed it");
         assert_eq!(polls.get(), before, "S7: the loser is polled no more");
+    }
+}
+
+/// S2: a biased select that has waited takes the first that is ready, too, whether that is a foreign future or one that was told to
+/// look, and has looked in vain.
+#[test]
+fn the_first_that_is_ready_wins_after_a_wait() {
+    let planted = || Planted::new(|| {});
+    {
+        let ((tx, rx), first) = (bounded::<u8>(1), planted());
+        let flag = Rc::clone(&first.ready);
+        let mut selecting = select_biased((foreign(first), rx.recv()));
+        selecting.must_wait("nothing is ready");
+        flag.set(true);
+        tx.close();
+        assert_eq!(selecting.must_be_ready("both are"), Selected2::First("foreign"));
+    }
+    {
+        let ((tx, rx), second) = (bounded::<u8>(1), planted());
+        let (flag, polls) = (Rc::clone(&second.ready), Rc::clone(&second.polls));
+        let mut selecting = select_biased((rx.recv(), foreign(second)));
+        selecting.must_wait("nothing is ready");
+        flag.set(true);
+        tx.close();
+        assert_eq!(selecting.must_be_ready("both are"), Selected2::First(Err(RecvError)));
+        assert_eq!(polls.get(), 1, "nobody asks who comes after the winner");
+    }
+    {
+        let ((tx, rx), second) = (bounded::<u8>(1), planted());
+        let (flag, mutex) = (Rc::clone(&second.ready), Mutex::new(()));
+        let held = mutex.try_lock().unwrap();
+        let mut selecting = select_biased((mutex.lock(), foreign(second), rx.recv()));
+        selecting.must_wait("nothing is ready");
+        drop(held);
+        let _held = mutex.try_lock().expect("who comes by may take it");
+        flag.set(true);
+        tx.close();
+        assert!(matches!(selecting.must_be_ready("two are"), Selected3::Second("foreign")));
     }
 }
 

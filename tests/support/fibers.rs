@@ -52,6 +52,17 @@ impl<F: FnMut()> Drop for Defer<F> {
     }
 }
 
+/// Waits for another thread: by a virtual clock no time goes by, unless there is a timer.
+pub(crate) async fn waits_for_no_timer() {
+    let (tx, rx) = leno::rendezvous();
+    let thread = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(5));
+        tx.send_blocking(())
+    });
+    rx.recv().await.expect("it is sent");
+    thread.join().unwrap().expect("it is received");
+}
+
 /// A timer of `span` from now that has been set with `waker`; one that is over before it is set, on a busy machine, is
 /// made anew.
 pub(crate) fn set_timer(span: Duration, waker: &Waker) -> Sleep {

@@ -5,7 +5,8 @@
 //! a time; a receive that is dropped, or loses in a `select!`, takes none (if a tick was just handed to it, that is put
 //! back, and waits beside the next one). The received value is the instant at which the tick was due. The channel never
 //! closes by itself: after the last tick nothing more comes. Dropping the last receiver removes the timer. A due tick is
-//! offered as on a rendezvous channel: `try_recv` takes it, and `len` does not count it.
+//! offered as on a rendezvous channel: `try_recv` takes it, and `len` does not count it. (It is offered by the timer: a receiver's
+//! waker must not block until there is another one of the same ticker.)
 //!
 //! ```
 //! use leno::channel::ticker;

@@ -24,7 +24,6 @@ use std::ptr::{self, NonNull};
 use super::parker::{self, Current, Parker};
 use super::wait_aside;
 use crate::prim::{AtomicPtr, Ordering};
-use crate::task::context;
 
 /// An entry that is still there when it is dropped is lost.
 #[derive(Debug)]
@@ -78,7 +77,6 @@ impl Keeper {
         let mut seen = self.0.seen();
         loop {
             if let Some(entry) = gate.take() {
-                context::fire_timers();
                 return entry;
             }
             if bug!("gate_looks_late") {

@@ -91,7 +91,11 @@ fn drive<F: Future + ?Sized>(
             match wait_aside(parker.parker, deadline, woken, || progress(&future), sleep) {
                 Some(now) => seen = now,
                 None if began_late => return None,
-                None => late = true,
+                // What the timers bring that it looks after itself has been due before.
+                None => {
+                    context::fire_timers();
+                    late = true;
+                }
             }
         }
     }
