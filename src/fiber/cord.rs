@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::marker::PhantomData;
+use std::mem;
 use std::panic::Location;
 use std::pin::pin;
 use std::task::Poll;
@@ -108,15 +109,23 @@ impl Cord {
     fn drive<F: Future>(&self, future: F, at: &'static Location<'static>) -> F::Output {
         let main = Main::start(&self.home, at);
         let mut inside = pin!(Inside::new(&main, future));
+        // A timer's waker may wait for the future: not before that was polled.
+        // SAFETY: this is the cord's thread, which a `Cord` never leaves.
+        let mut is_put_off = unsafe { Core::put_off_look(&self.home) };
         let run = |task| {
             if main.is(&task) {
-                return match main.poll(task, inside.as_mut()) {
+                let polled = main.poll(task, inside.as_mut());
+                if polled.is_pending() {
+                    // (It waits, though the cord may not sleep. Before it looks for what is ready: that may come by this.)
+                    context::leave_the_rest();
+                }
+                if mem::take(&mut is_put_off) {
+                    // SAFETY: as above; it is driven.
+                    unsafe { Core::make_up_look(&self.home) };
+                }
+                return match polled {
                     Poll::Ready(output) => Some(output),
-                    Poll::Pending => {
-                        // (It waits, though the cord may not sleep. Before it looks for what is ready: that may come by this.)
-                        context::leave_the_rest();
-                        None
-                    }
+                    Poll::Pending => None,
                 };
             }
             // SAFETY: this is the cord's thread, which a `Cord` never leaves.

@@ -125,6 +125,27 @@ impl Core {
         unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast(), drive) }
     }
 
+    /// Of a cord: its look at the timers, whose wakers are foreign code, is put off until what waits now has had a turn, if it had
+    /// come before. Then [`make_up_look`](Self::make_up_look) is to be called.
+    ///
+    /// # Safety
+    ///
+    /// This is the cord's thread.
+    pub(crate) unsafe fn put_off_look(home: &Home) -> bool {
+        let crew = &Core::of(home).crew;
+        // SAFETY: by contract, its only worker.
+        unsafe { crew.put_off_look(crew.worker(0)) }
+    }
+
+    /// # Safety
+    ///
+    /// This is the cord's thread, which drives it.
+    pub(crate) unsafe fn make_up_look(home: &Home) {
+        let crew = &Core::of(home).crew;
+        // SAFETY: by contract, its only worker.
+        unsafe { crew.make_up_look(crew.worker(0)) };
+    }
+
     /// Ends what a worker of a stopped executor has; what waits, in this order. What the fibers wake as they end is ended as well.
     ///
     /// # Safety
@@ -382,8 +403,8 @@ impl Seam for Core {
         self.crew.next_timer()
     }
 
-    fn fire_timers(&self) {
-        self.crew.timers.fire();
+    fn fire_timers(&self, limit: Option<Instant>) {
+        self.crew.timers.fire(limit);
     }
 
     fn hang_up(&self, bell: &'static dyn Bell) -> Option<Instant> {

@@ -143,7 +143,7 @@ impl Crew {
                 }
             }
             self.0.take_down(bell);
-            self.0.timers.fire();
+            self.0.timers.fire(None);
         }
     }
 
@@ -219,7 +219,7 @@ impl Timers {
 
     /// Wakes all.
     pub fn fire(&self) {
-        self.0.fire();
+        self.0.fire(None);
     }
 
     /// Ends them.

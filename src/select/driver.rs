@@ -15,7 +15,7 @@
 //!                    BUSY:  look ──ready──▶ won          (nobody can claim another one meanwhile)
 //!                             │ nothing: open again; what was given back meanwhile is to do, too
 //!                             └──────────────▶ (OPEN)
-//!                between these, in order, foreign futures are polled once, in BUSY
+//!                between these, in order, foreign futures are polled, in BUSY, in the first pass over all
 //!                nothing to do: OPEN: Pending
 //! ```
 //!
@@ -110,7 +110,7 @@ enum Stage {
     ToDo,
     /// The same; a peer has told it to look.
     Told,
-    /// The same; that peer came in a poll of foreign futures, and may be within one of them.
+    /// The same; that peer came while foreign futures were polled, or right after that, and may be within one of them.
     Missed,
     /// In its line, or in a peer's hands.
     Waits,

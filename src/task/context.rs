@@ -277,13 +277,19 @@ fn outside_block_on() -> Finally<impl FnOnce()> {
 
 /// Fires those timers that this thread looks after and whose time has come.
 pub(crate) fn fire_timers() {
+    fire_timers_by(None);
+}
+
+/// The same, of those whose time is not after `limit`.
+pub(crate) fn fire_timers_by(limit: Option<Instant>) {
     for_each_charge(|home| {
-        if prim::is_late(home.seam.next_timer()) {
+        let next = home.seam.next_timer();
+        if prim::is_late(next) && (limit.is_none() || next <= limit) {
             let _outside = outside_block_on();
             let mut place = Frame::nobody();
             // SAFETY: of a cord this is the thread, as it drives it.
             let _base = unsafe { enter_home(&mut place, home) };
-            deeper(|| home.seam.fire_timers());
+            deeper(|| home.seam.fire_timers(limit));
         }
     });
 }

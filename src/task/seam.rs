@@ -95,8 +95,8 @@ pub(crate) trait Seam: Any + Send + Sync {
         None
     }
 
-    /// Wakes those whose deadline has come.
-    fn fire_timers(&self) {}
+    /// Wakes those whose deadline has come, and is not after `limit`, which is one of real time.
+    fn fire_timers(&self, _limit: Option<Instant>) {}
 
     /// A worker is about to sleep in a call that blocks: returns the [next deadline](Self::next_timer). From then on, whoever sets
     /// an earlier one and finds nobody else to look after it rings `bell`, until that is [taken down](Self::take_down); after that

@@ -481,6 +481,55 @@ fn a_waker_of_a_timer_may_block_within_a_call_that_blocks() {
     }
 }
 
+/// F7, F12: whatever is due when a `block_on` begins, no waker of a timer is called before the first poll of its future: it may wait
+/// for that.
+#[test]
+fn a_waker_of_a_timer_may_wait_for_the_call_that_begins() {
+    struct Sends(leno::Sender<u8>);
+    impl Wake for Sends {
+        fn wake(self: Arc<Self>) {
+            self.0.send_blocking(7).unwrap();
+        }
+    }
+    type Call = fn(leno::Receiver<u8>) -> u8;
+    let calls: [Call; 3] = [
+        |rx| leno::block_on(rx.recv()).unwrap(),
+        |rx| Cord::new().block_on(rx.recv()).unwrap(),
+        // Behind others.
+        |rx| {
+            let cord = Cord::new();
+            (0..20).for_each(|_| drop(cord.spawn_local(leno::yield_now())));
+            cord.block_on(rx.recv()).unwrap()
+        },
+    ];
+    for call in calls {
+        in_time(move || {
+            let runtime = Runtime::builder().workers(1).build().unwrap();
+            let fiber = runtime.spawn(async move {
+                let (tx, rx) = leno::rendezvous();
+                let sleep = set_timer(Duration::from_millis(1), &Waker::from(Arc::new(Sends(tx))));
+                std::thread::sleep(Duration::from_millis(5));
+                let received = call(rx);
+                drop(sleep);
+                received
+            });
+            assert_eq!(fiber.wait().unwrap(), 7);
+        });
+    }
+}
+
+/// F12: nor does a timer wait for ever where a cord is driven by calls that are over at once.
+#[test]
+fn short_calls_fire_timers() {
+    let (cord, count) = (Cord::new(), CountingWaker::new());
+    let waker = Waker::from(count.clone());
+    let sleep = cord.block_on(async { Some(set_timer(Duration::from_millis(1), &waker)) });
+    std::thread::sleep(Duration::from_millis(5));
+    (0..200).for_each(|_| cord.block_on(async {}));
+    assert!(count.was_woken());
+    drop(sleep);
+}
+
 #[test]
 fn a_limit_for_several_steps() {
     // F12
@@ -949,26 +998,54 @@ fn a_cancelled_fiber_takes_its_timer_with_it() {
     });
 }
 
-/// C28, F12: a wait that comes back late fires the timers that nobody else looks after before it gives up: what they bring was due
-/// in time.
+/// A waker that keeps its thread for a while.
+struct Holds;
+
+impl Wake for Holds {
+    fn wake(self: Arc<Self>) {
+        std::thread::sleep(Duration::from_millis(700));
+    }
+}
+
+/// C28, F12: a wait that comes back late fires the timers that nobody else looks after before it gives up, if these were due in time.
 #[test]
 fn what_was_due_before_the_limit_is_found_by_who_comes_late() {
-    struct Holds;
-    impl Wake for Holds {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let fiber = runtime.spawn(async {
+            let holds = set_timer(Duration::from_millis(5), &Waker::from(Arc::new(Holds)));
+            let one = leno::channel::ticker::after(Duration::from_millis(50));
+            let received = one.recv_timeout(Duration::from_millis(400));
+            drop(holds);
+            received
+        });
+        fiber.wait().unwrap().expect("it was due before the limit");
+    });
+}
+
+/// But not what is due after it: a waker may wait for what comes after that wait.
+#[test]
+fn what_is_due_after_the_limit_is_not_fired_by_who_comes_late() {
+    struct Receives(leno::Receiver<()>);
+    impl Wake for Receives {
         fn wake(self: Arc<Self>) {
-            std::thread::sleep(Duration::from_millis(60));
+            self.0.recv_blocking().expect("it is sent after the wait");
         }
     }
     in_time(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let fiber = runtime.spawn(async {
-            let holds = set_timer(Duration::from_millis(5), &Waker::from(Arc::new(Holds)));
-            let one = leno::channel::ticker::after(Duration::from_millis(20));
-            let received = one.recv_timeout(Duration::from_millis(40));
-            drop(holds);
+            let ((tx, rx), (_silent, silence)) = (leno::rendezvous(), leno::rendezvous::<()>());
+            let timers = [
+                set_timer(Duration::from_millis(5), &Waker::from(Arc::new(Holds))),
+                set_timer(Duration::from_millis(600), &Waker::from(Arc::new(Receives(rx)))),
+            ];
+            let received = silence.recv_timeout(Duration::from_millis(100));
+            tx.send_blocking(()).unwrap();
+            drop(timers);
             received
         });
-        fiber.wait().unwrap().expect("it was due before the limit");
+        fiber.wait().unwrap().expect_err("nothing was sent");
     });
 }
 

@@ -89,7 +89,7 @@ impl Executor {
     pub fn jump(&self) -> bool {
         let Clockwork(timers) = self.0.seam.as_any().downcast_ref().expect("the model's own");
         let jumps = timers.jump();
-        timers.fire();
+        timers.fire(None);
         jumps
     }
 }

@@ -87,7 +87,7 @@ use crossbeam_utils::CachePadded;
 use self::closed::Closed;
 use self::park::Sleepers;
 pub(crate) use self::worker::Worker;
-use self::worker::{KEEP, LATE, Own};
+use self::worker::{KEEP, LATE, MOST_TURNS, Own};
 use crate::fiber::ring::Entry;
 use crate::prim::{AtomicBool, AtomicUsize, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence};
 use crate::task::{budget, context, thread};
@@ -334,6 +334,29 @@ impl<T: Entry> Crew<T> {
             worker.turn.store(turn + 1, Ordering::Relaxed);
         }
         found
+    }
+
+    /// Of a lone worker: puts its next look off until all that wait now have had a turn, if they are not too many. True: that is later
+    /// than it was to be.
+    pub(crate) unsafe fn put_off_look(&self, worker: &Worker<T>) -> bool {
+        // SAFETY: by contract; nothing foreign is called.
+        let own = unsafe { worker.own(|own| own.queue.len() + usize::from(own.next.is_some())) };
+        // ORDERING: Relaxed: what this thread has injected it sees; and the others are its own.
+        let waiting = own + (self.injected.load(Ordering::Relaxed) & !CLOSED);
+        let first = worker.turn.load(Ordering::Relaxed) + (waiting as u64).min(MOST_TURNS) + 1;
+        let is_later = worker.look.load(Ordering::Relaxed) < first;
+        if is_later {
+            worker.look.store(first, Ordering::Relaxed);
+        }
+        is_later
+    }
+
+    /// The look that was put off.
+    pub(crate) unsafe fn make_up_look(&self, worker: &Worker<T>) {
+        // ORDERING: Relaxed: this thread's only.
+        let turn = worker.turn.load(Ordering::Relaxed);
+        // SAFETY: by contract.
+        unsafe { self.look_up(worker, turn) };
     }
 
     /// Looks at the timers, and whether others are in its way.

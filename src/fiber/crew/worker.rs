@@ -237,7 +237,7 @@ pub(super) struct Pace {
 }
 
 /// A worker looks up after so many turns at most.
-const MOST_TURNS: u64 = 64;
+pub(super) const MOST_TURNS: u64 = 64;
 /// The turn of the first look. (In models a late one: looks make them larger.)
 const FIRST_LOOK: u64 = if MODEL { MOST_TURNS } else { 0 };
 /// So many looks, each after so few, are there at first.

@@ -91,9 +91,9 @@ fn drive<F: Future + ?Sized>(
             match wait_aside(parker.parker, deadline, woken, || progress(&future), sleep) {
                 Some(now) => seen = now,
                 None if began_late => return None,
-                // What the timers bring that it looks after itself has been due before.
+                // The timers that it looks after itself, and that were due in time, may have brought something.
                 None => {
-                    context::fire_timers();
+                    context::fire_timers_by(deadline);
                     late = true;
                 }
             }

@@ -250,12 +250,15 @@ impl Timers {
         (first != NEVER).then(|| self.base + Duration::from_nanos(first))
     }
 
-    /// Wakes all that are due.
-    pub(crate) fn fire(&self) {
-        self.fire_after(|| {});
+    /// Wakes all that are due, and were so at `limit`, which is one by a real clock.
+    pub(crate) fn fire(&self, limit: Option<Instant>) {
+        if self.first() != NEVER {
+            let now = self.now();
+            self.fire_until(limit.map_or(now, |limit| now.min(self.nanos(limit))), || {});
+        }
     }
 
-    /// The same; calls `prepare` first, if there are any: wakers are foreign code.
+    /// Wakes all that are due; calls `prepare` first, if there are any: wakers are foreign code.
     pub(crate) fn fire_after(&self, prepare: impl FnOnce()) {
         if self.first() != NEVER {
             self.fire_until(self.now(), prepare);
@@ -376,7 +379,7 @@ mod tests {
         assert_eq!(timers.stores[0].inner.lock().wheel.pending(), 1);
         assert_eq!(Arc::strong_count(&count), 2);
         clock.advance(base + 10 * SECOND);
-        timers.fire();
+        timers.fire(None);
         assert_eq!(count.get(), 1);
         assert_eq!(timers.renew(keys[0], &count.waker()), TimerState::Fired);
         assert_eq!(timers.next(), None);
@@ -417,7 +420,7 @@ mod tests {
             assert_eq!(count.get(), fired);
             assert!(timers.jump());
             assert_eq!(clock.now(), base + span);
-            timers.fire();
+            timers.fire(None);
         }
         timers.clear(forever[0]);
         assert!(!timers.jump() && timers.next().is_none());
@@ -441,7 +444,7 @@ mod tests {
         assert_eq!(count.get(), 3);
         // Not overdue: its worker fires it, or who has nothing to do.
         timers.set(Some(1), Instant::now(), count.waker()).expect("open");
-        timers.fire();
+        timers.fire(None);
         assert_eq!(count.get(), 4);
     }
 }
