@@ -109,9 +109,10 @@ impl Cord {
     fn drive<F: Future>(&self, future: F, at: &'static Location<'static>) -> F::Output {
         let main = Main::start(&self.home, at);
         let mut inside = pin!(Inside::new(&main, future));
-        // A timer's waker may wait for the future: not before that was polled.
+        // A timer's waker may wait for the future: not before that was polled, unless many are before it.
         // SAFETY: this is the cord's thread, which a `Cord` never leaves.
-        let mut is_put_off = unsafe { Core::put_off_look(&self.home) };
+        unsafe { Core::put_off_looks(&self.home) };
+        let mut is_first = true;
         let run = |task| {
             if main.is(&task) {
                 let polled = main.poll(task, inside.as_mut());
@@ -119,7 +120,7 @@ impl Cord {
                     // (It waits, though the cord may not sleep. Before it looks for what is ready: that may come by this.)
                     context::leave_the_rest();
                 }
-                if mem::take(&mut is_put_off) {
+                if mem::take(&mut is_first) {
                     // SAFETY: as above; it is driven.
                     unsafe { Core::make_up_look(&self.home) };
                 }

@@ -125,16 +125,16 @@ impl Core {
         unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast(), drive) }
     }
 
-    /// Of a cord: its look at the timers, whose wakers are foreign code, is put off until what waits now has had a turn, if it had
-    /// come before. Then [`make_up_look`](Self::make_up_look) is to be called.
+    /// Of a cord: looks at the timers, whose wakers are foreign code, are put off until [`make_up_look`](Self::make_up_look), but not for
+    /// too many turns.
     ///
     /// # Safety
     ///
     /// This is the cord's thread.
-    pub(crate) unsafe fn put_off_look(home: &Home) -> bool {
+    pub(crate) unsafe fn put_off_looks(home: &Home) {
         let crew = &Core::of(home).crew;
         // SAFETY: by contract, its only worker.
-        unsafe { crew.put_off_look(crew.worker(0)) }
+        unsafe { crew.put_off_looks(crew.worker(0)) };
     }
 
     /// # Safety

@@ -7,7 +7,7 @@ use leno::fiber::{self, Cord, Runtime, Sleep, sleep_until, spawn_local};
 use leno::time::Clock;
 use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -506,6 +506,12 @@ fn a_waker_of_a_timer_may_wait_for_the_call_that_begins() {
         in_time(move || {
             let runtime = Runtime::builder().workers(1).build().unwrap();
             let fiber = runtime.spawn(async move {
+                // (Looks come sooner after many operations.)
+                let (some, ops) = leno::bounded(1);
+                for n in 0..2000 {
+                    some.send(n).await.unwrap();
+                    ops.recv().await.unwrap();
+                }
                 let (tx, rx) = leno::rendezvous();
                 let sleep = set_timer(Duration::from_millis(1), &Waker::from(Arc::new(Sends(tx))));
                 std::thread::sleep(Duration::from_millis(5));
@@ -518,16 +524,22 @@ fn a_waker_of_a_timer_may_wait_for_the_call_that_begins() {
     }
 }
 
-/// F12: nor does a timer wait for ever where a cord is driven by calls that are over at once.
+/// F12: nor does a timer wait for ever where a cord is driven by calls that are over at once, or panic.
 #[test]
 fn short_calls_fire_timers() {
-    let (cord, count) = (Cord::new(), CountingWaker::new());
-    let waker = Waker::from(count.clone());
-    let sleep = cord.block_on(async { Some(set_timer(Duration::from_millis(1), &waker)) });
-    std::thread::sleep(Duration::from_millis(5));
-    (0..200).for_each(|_| cord.block_on(async {}));
-    assert!(count.was_woken());
-    drop(sleep);
+    for panics in [false, true] {
+        let (cord, count) = (Cord::new(), CountingWaker::new());
+        let waker = Waker::from(count.clone());
+        let sleep = cord.block_on(async { Some(set_timer(Duration::from_millis(1), &waker)) });
+        std::thread::sleep(Duration::from_millis(5));
+        for _ in 0..200 {
+            let call =
+                catch_unwind(AssertUnwindSafe(|| cord.block_on(async { assert!(!panics, "planted") })));
+            assert_eq!(call.is_err(), panics);
+        }
+        assert!(count.was_woken(), "they panic: {panics}");
+        drop(sleep);
+    }
 }
 
 #[test]

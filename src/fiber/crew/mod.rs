@@ -336,33 +336,55 @@ impl<T: Entry> Crew<T> {
         found
     }
 
-    /// Of a lone worker: puts its next look off until all that wait now have had a turn, if they are not too many. True: that is later
-    /// than it was to be.
-    pub(crate) unsafe fn put_off_look(&self, worker: &Worker<T>) -> bool {
-        // SAFETY: by contract; nothing foreign is called.
-        let own = unsafe { worker.own(|own| own.queue.len() + usize::from(own.next.is_some())) };
-        // ORDERING: Relaxed: what this thread has injected it sees; and the others are its own.
-        let waiting = own + (self.injected.load(Ordering::Relaxed) & !CLOSED);
-        let first = worker.turn.load(Ordering::Relaxed) + (waiting as u64).min(MOST_TURNS) + 1;
-        let is_later = worker.look.load(Ordering::Relaxed) < first;
-        if is_later {
-            worker.look.store(first, Ordering::Relaxed);
-        }
-        is_later
-    }
-
-    /// The look that was put off.
-    pub(crate) unsafe fn make_up_look(&self, worker: &Worker<T>) {
+    /// Of a lone worker: it makes no look until [`make_up_look`](Self::make_up_look), or until all that wait now have had a turn (or so
+    /// many of them as would have one before a look). Not if it owes one still.
+    pub(crate) unsafe fn put_off_looks(&self, worker: &Worker<T>) {
+        // ORDERING: Relaxed: what this thread has injected it sees.
+        let injected = (self.injected.load(Ordering::Relaxed) / ONE) as u64;
         // ORDERING: Relaxed: this thread's only.
         let turn = worker.turn.load(Ordering::Relaxed);
-        // SAFETY: by contract.
-        unsafe { self.look_up(worker, turn) };
+        // SAFETY: by contract; nothing foreign is called.
+        unsafe {
+            worker.own(|own| {
+                let waiting = own.queue.len() as u64 + u64::from(own.next.is_some()) + injected;
+                own.held = if own.owes_look { 0 } else { turn + waiting.min(MOST_TURNS) };
+            });
+        }
+    }
+
+    /// Makes the look that came in the way, if one did.
+    pub(crate) unsafe fn make_up_look(&self, worker: &Worker<T>) {
+        // SAFETY: by contract; nothing foreign is called.
+        let owes = unsafe {
+            worker.own(|own| {
+                own.held = 0;
+                own.owes_look
+            })
+        };
+        if owes {
+            // ORDERING: Relaxed: this thread's only.
+            let turn = worker.turn.load(Ordering::Relaxed);
+            // SAFETY: by contract.
+            unsafe { self.look_up(worker, turn) };
+        }
     }
 
     /// Looks at the timers, and whether others are in its way.
     #[cold]
     unsafe fn look_up(&self, worker: &Worker<T>, turn: u64) {
         if self.is_closed() {
+            return;
+        }
+        // SAFETY: by contract; nothing foreign is called.
+        let held = unsafe {
+            worker.own(|own| {
+                own.owes_look = turn <= own.held;
+                own.owes_look.then_some(own.held)
+            })
+        };
+        if let Some(held) = held {
+            // ORDERING: Relaxed: this thread's only.
+            worker.look.store(held + 1, Ordering::Relaxed);
             return;
         }
         // SAFETY: by contract; nothing foreign is called.

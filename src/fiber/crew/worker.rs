@@ -51,6 +51,10 @@ pub(super) struct Own<T> {
     spent: u32,
     /// And at the last look.
     pub(super) looked: u32,
+    /// The turn up to which no look is made.
+    pub(super) held: u64,
+    /// One was to be made by then.
+    pub(super) owes_look: bool,
     pub(super) mark: Mark,
     pub(super) contention: Contention,
     pub(super) pace: Pace,
@@ -71,6 +75,8 @@ impl<T: Entry> Worker<T> {
             queue: VecDeque::new(),
             streak: MOST_TURNS,
             spent: 0,
+            held: 0,
+            owes_look: false,
             looked: 0,
             mark: Mark::NONE,
             contention: Contention::NONE,

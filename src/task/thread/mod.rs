@@ -81,7 +81,7 @@ fn drive<F: Future + ?Sized>(
             seen = now;
             context::leave_the_rest();
             pause(&mut pauses);
-            context::fire_timers();
+            context::fire_timers_by(deadline);
         } else if late {
             return None;
         } else {
@@ -116,7 +116,7 @@ fn wait_aside<R>(
         if found.is_some() || is_late(deadline) {
             return found;
         }
-        context::fire_timers();
+        context::fire_timers_by(deadline);
     }
 }
 
