@@ -115,18 +115,18 @@ impl Cord {
         let mut is_first = true;
         let run = |task| {
             if main.is(&task) {
-                let polled = main.poll(task, inside.as_mut());
-                if polled.is_pending() {
-                    // (It waits, though the cord may not sleep. Before it looks for what is ready: that may come by this.)
-                    context::leave_the_rest();
-                }
-                if mem::take(&mut is_first) {
+                // Whatever becomes of it, even a panic.
+                let _look = mem::take(&mut is_first).then(|| {
                     // SAFETY: as above; it is driven.
-                    unsafe { Core::make_up_look(&self.home) };
-                }
-                return match polled {
+                    finally(|| unsafe { Core::make_up_look(&self.home) })
+                });
+                return match main.poll(task, inside.as_mut()) {
                     Poll::Ready(output) => Some(output),
-                    Poll::Pending => None,
+                    Poll::Pending => {
+                        // (It waits, though the cord may not sleep. Before it looks for what is ready: that may come by this.)
+                        context::leave_the_rest();
+                        None
+                    }
                 };
             }
             // SAFETY: this is the cord's thread, which a `Cord` never leaves.

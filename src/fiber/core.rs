@@ -125,8 +125,8 @@ impl Core {
         unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast(), drive) }
     }
 
-    /// Of a cord: looks at the timers, whose wakers are foreign code, are put off until [`make_up_look`](Self::make_up_look), but not for
-    /// too many turns.
+    /// Of a cord: looks at the timers, whose wakers are foreign code, are put off until [`make_up_look`](Self::make_up_look), but
+    /// not for too many turns.
     ///
     /// # Safety
     ///

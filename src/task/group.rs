@@ -124,7 +124,8 @@ impl Group {
         None
     }
 
-    /// Cancels all members, except one that has failed, including those still to come, and wakes whoever waits. Later calls do nothing.
+    /// Cancels all members, except one that has failed, including those still to come, and wakes whoever waits. Later calls do
+    /// nothing.
     pub(crate) fn cancel(&self) {
         let (waker, on_cancel) = self.cancel_members();
         shielded(|| match on_cancel {

@@ -540,6 +540,18 @@ fn short_calls_fire_timers() {
         assert!(count.was_woken(), "they panic: {panics}");
         drop(sleep);
     }
+    // By calls of one cord each, for a timer of the runtime that they are made on.
+    let (runtime, count) = (Runtime::builder().workers(1).build().unwrap(), CountingWaker::new());
+    let waker = Waker::from(count.clone());
+    let fiber = runtime.spawn(async move {
+        let _sleep = set_timer(Duration::from_millis(1), &waker);
+        std::thread::sleep(Duration::from_millis(5));
+        for _ in 0..200 {
+            catch_unwind(|| Cord::new().block_on(async { panic!("planted") })).unwrap_err();
+        }
+        assert!(count.was_woken());
+    });
+    fiber.wait().unwrap();
 }
 
 #[test]

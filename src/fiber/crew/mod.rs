@@ -336,8 +336,8 @@ impl<T: Entry> Crew<T> {
         found
     }
 
-    /// Of a lone worker: it makes no look until [`make_up_look`](Self::make_up_look), or until all that wait now have had a turn (or so
-    /// many of them as would have one before a look). Not if it owes one still.
+    /// Of a lone worker: it makes no look until [`make_up_look`](Self::make_up_look), or until all that wait now have had a turn
+    /// (or [`MOST_TURNS`] of them).
     pub(crate) unsafe fn put_off_looks(&self, worker: &Worker<T>) {
         // ORDERING: Relaxed: what this thread has injected it sees.
         let injected = (self.injected.load(Ordering::Relaxed) / ONE) as u64;
@@ -347,7 +347,7 @@ impl<T: Entry> Crew<T> {
         unsafe {
             worker.own(|own| {
                 let waiting = own.queue.len() as u64 + u64::from(own.next.is_some()) + injected;
-                own.held = if own.owes_look { 0 } else { turn + waiting.min(MOST_TURNS) };
+                own.held = turn + waiting.min(MOST_TURNS);
             });
         }
     }
