@@ -3,12 +3,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Defer, SECOND, cord, in_time, waits_for_no_timer};
+use crate::support::{Defer, SECOND, cord, in_time, waits_for_no_timer, waker};
 use futures_lite::StreamExt;
 use leno::channel::ticker::{Missed, Receiver, after, at, never, tick, tick_with};
 use leno::channel::{RecvTimeoutError, TryRecvError};
@@ -361,16 +360,6 @@ fn wakers_whose_panics_panic() {
 #[test]
 fn many_wakers_that_panic() {
     a_burst_to_wakers_that_panic(120, || resume_unwind(Box::new(())));
-}
-
-fn waker(hook: impl Fn() + Send + Sync + 'static) -> Waker {
-    struct Hook<F>(F);
-    impl<F: Fn() + Send + Sync + 'static> Wake for Hook<F> {
-        fn wake(self: Arc<Self>) {
-            (self.0)();
-        }
-    }
-    Waker::from(Arc::new(Hook(hook)))
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::support::{
     CountingWaker, Defer, Drops, Latch, SECOND, SeqCst, cord, in_time, set_timer, until, waits_for_no_timer,
+    waker,
 };
 use leno::fiber::{self, Cord, Runtime, Sleep, sleep_until, spawn_local};
 use leno::time::Clock;
@@ -485,12 +486,6 @@ fn a_waker_of_a_timer_may_block_within_a_call_that_blocks() {
 /// for that.
 #[test]
 fn a_waker_of_a_timer_may_wait_for_the_call_that_begins() {
-    struct Sends(leno::Sender<u8>);
-    impl Wake for Sends {
-        fn wake(self: Arc<Self>) {
-            self.0.send_blocking(7).unwrap();
-        }
-    }
     type Call = fn(leno::Receiver<u8>) -> u8;
     let calls: [Call; 3] = [
         |rx| leno::block_on(rx.recv()).unwrap(),
@@ -513,7 +508,7 @@ fn a_waker_of_a_timer_may_wait_for_the_call_that_begins() {
                     ops.recv().await.unwrap();
                 }
                 let (tx, rx) = leno::rendezvous();
-                let sleep = set_timer(Duration::from_millis(1), &Waker::from(Arc::new(Sends(tx))));
+                let sleep = set_timer(Duration::from_millis(1), &waker(move || tx.send_blocking(7).unwrap()));
                 std::thread::sleep(Duration::from_millis(5));
                 let received = call(rx);
                 drop(sleep);
@@ -1023,12 +1018,8 @@ fn a_cancelled_fiber_takes_its_timer_with_it() {
 }
 
 /// A waker that keeps its thread for a while.
-struct Holds;
-
-impl Wake for Holds {
-    fn wake(self: Arc<Self>) {
-        std::thread::sleep(Duration::from_millis(700));
-    }
+fn holds() -> Waker {
+    waker(|| std::thread::sleep(Duration::from_millis(700)))
 }
 
 /// C28, F12: a wait that comes back late fires the timers that nobody else looks after before it gives up, if these were due in time.
@@ -1037,7 +1028,7 @@ fn what_was_due_before_the_limit_is_found_by_who_comes_late() {
     in_time(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let fiber = runtime.spawn(async {
-            let holds = set_timer(Duration::from_millis(5), &Waker::from(Arc::new(Holds)));
+            let holds = set_timer(Duration::from_millis(5), &holds());
             let one = leno::channel::ticker::after(Duration::from_millis(50));
             let received = one.recv_timeout(Duration::from_millis(400));
             drop(holds);
@@ -1050,19 +1041,14 @@ fn what_was_due_before_the_limit_is_found_by_who_comes_late() {
 /// But not what is due after it: a waker may wait for what comes after that wait.
 #[test]
 fn what_is_due_after_the_limit_is_not_fired_by_who_comes_late() {
-    struct Receives(leno::Receiver<()>);
-    impl Wake for Receives {
-        fn wake(self: Arc<Self>) {
-            self.0.recv_blocking().expect("it is sent after the wait");
-        }
-    }
     in_time(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let fiber = runtime.spawn(async {
             let ((tx, rx), (_silent, silence)) = (leno::rendezvous(), leno::rendezvous::<()>());
+            let receives = waker(move || rx.recv_blocking().expect("it is sent after the wait"));
             let timers = [
-                set_timer(Duration::from_millis(5), &Waker::from(Arc::new(Holds))),
-                set_timer(Duration::from_millis(600), &Waker::from(Arc::new(Receives(rx)))),
+                set_timer(Duration::from_millis(5), &holds()),
+                set_timer(Duration::from_millis(600), &receives),
             ];
             let received = silence.recv_timeout(Duration::from_millis(100));
             tx.send_blocking(()).unwrap();

@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use super::within;
@@ -41,6 +41,17 @@ impl Drop for OnDrop {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
+}
+
+/// A waker that calls a closure when it is woken.
+pub(crate) fn waker(hook: impl Fn() + Send + Sync + 'static) -> Waker {
+    struct Hook<F>(F);
+    impl<F: Fn() + Send + Sync + 'static> Wake for Hook<F> {
+        fn wake(self: Arc<Self>) {
+            (self.0)();
+        }
+    }
+    Waker::from(Arc::new(Hook(hook)))
 }
 
 /// Calls a closure when dropped.
