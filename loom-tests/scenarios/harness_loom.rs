@@ -2,19 +2,21 @@
 
 use std::env;
 use std::process::Command;
+use std::sync::Arc as StdArc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 pub(crate) use loom::sync::Arc;
 pub(crate) use loom::sync::Mutex;
 pub(crate) use loom::sync::atomic;
-pub(crate) use loom::thread;
+
+pub(crate) use super::thread;
 
 /// As [`explore`], in a process of its own. (loom maps the stack of each thread anew in each execution, unless it is patched, and
 /// the system lets a process do so once at a time: in one process two models take half as long again.)
 pub(crate) fn check(name: &str, fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
     if !was_checked_apart() {
-        explore(name, fewer, scenario);
+        explore(name, fewer, StdArc::new(scenario));
     }
 }
 
@@ -27,11 +29,12 @@ pub(crate) fn check(name: &str, fewer: usize, scenario: impl Fn() + Send + Sync 
 ///
 /// loom ends quietly at a time limit; here it fails, so that a model that is too large does not pass for explored.
 /// The limit is `LENO_MODEL_SECONDS`.
-pub(crate) fn explore(name: &str, fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
+///
+/// (The scenario is of one type, whichever it is: so loom is compiled once, not for each of them, which took most of the time.)
+pub(crate) fn explore(name: &str, fewer: usize, scenario: StdArc<dyn Fn() + Send + Sync>) {
     let number = |name| env::var(name).ok().and_then(|n| n.parse().ok());
     let limit = Duration::from_secs(number("LENO_MODEL_SECONDS").unwrap_or(900));
     let most = number("LENO_MODEL_EXECUTIONS").map(|n| n as usize);
-    let scenario = std::sync::Arc::new(scenario);
     let mut model = loom::model::Builder::new();
     model.max_branches = 20_000;
     let most_preemptions = model.preemption_bound.unwrap_or(1).saturating_sub(fewer);
@@ -40,8 +43,8 @@ pub(crate) fn explore(name: &str, fewer: usize, scenario: impl Fn() + Send + Syn
         model.max_permutations = most.map(|most| if bound > 0 { most } else { 3 * most });
         // (It looks at that so often.)
         model.checkpoint_interval = model.max_permutations.unwrap_or(model.checkpoint_interval);
-        let executions = std::sync::Arc::new(AtomicU64::new(0));
-        let (counted, scenario) = (std::sync::Arc::clone(&executions), std::sync::Arc::clone(&scenario));
+        let executions = StdArc::new(AtomicU64::new(0));
+        let (counted, scenario) = (StdArc::clone(&executions), StdArc::clone(&scenario));
         let started = Instant::now();
         model.check(move || {
             assert!(started.elapsed() < limit, "the model is too large for its time");

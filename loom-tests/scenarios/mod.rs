@@ -30,6 +30,7 @@ pub(crate) mod signal;
 pub(crate) mod support;
 #[macro_use]
 pub(crate) mod table;
+pub(crate) mod thread;
 pub(crate) mod ticker;
 pub(crate) mod watch;
 pub(crate) mod weak;

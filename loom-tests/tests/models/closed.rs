@@ -4,9 +4,9 @@
 //! Planted bugs: `closed_…`.
 
 use crate::explore::model;
+use crate::scenarios::harness::thread;
 use leno::model::crew::Crew;
 use loom::sync::{Arc, Condvar, Mutex};
-use loom::thread;
 
 /// Where the thread of a `block_on` waits.
 #[derive(Default)]

@@ -4,10 +4,10 @@
 //! Planted bugs: `crew_…`, `ring_…`, `slot_…`, `timers_…`.
 
 use crate::explore::{large_model, model};
+use crate::scenarios::harness::thread;
 use leno::model::crew::{Bell, Crew, Ring};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
-use loom::thread;
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
@@ -376,12 +376,6 @@ fn close_against_inject_and_park() {
     });
 }
 
-/// What whoever acts as the only worker has; the cell says if it is two.
-fn touch(own: &UnsafeCell<i32>) {
-    // SAFETY: that is what the model is about.
-    own.with_mut(|own| unsafe { *own += 1 });
-}
-
 /// The only worker owns something, and either blocks until that is ended, so that who closes the crew has to act in its place, or
 /// ends it itself. `crew_leaves_unseen`, `crew_returns_to_be_two`.
 #[test]
@@ -389,32 +383,32 @@ fn away_against_close() {
     for blocks in [false, true] {
         model(move || {
             let (crew, ended) = (Arc::new(Crew::new(1)), Arc::new(Ran::default()));
-            let own = Arc::new(UnsafeCell::new(0));
+            let own = Arc::new(Cells::new());
             let worker = {
                 let (crew, ended, own) = (crew.clone(), ended.clone(), own.clone());
                 thread::spawn(move || {
-                    touch(&own);
+                    own.write(0);
                     if blocks {
                         let left = crew.leaves();
                         ended.wait_for(1);
                         if crew.returns(left) {
-                            touch(&own);
+                            own.write(0);
                         }
                     } else {
-                        touch(&own);
+                        own.write(0);
                     }
                     crew.gone();
                 })
             };
             assert!(crew.close().is_empty());
             crew.in_its_place(|| {
-                touch(&own);
+                own.write(0);
                 ended.add(1);
-                touch(&own);
+                own.write(0);
             });
             worker.join().unwrap();
             assert_eq!(ended.all(), if blocks { vec![1] } else { vec![] });
-            touch(&own);
+            own.write(0);
         });
     }
 }
@@ -427,15 +421,15 @@ fn away_against_close() {
 fn away_in_its_place() {
     large_model(1, || {
         let (crew, ended) = (Arc::new(Crew::new(1)), Arc::new(Ran::default()));
-        let own = Arc::new(UnsafeCell::new(0));
+        let own = Arc::new(Cells::new());
         let worker = {
             let (crew, ended, own) = (crew.clone(), ended.clone(), own.clone());
             thread::spawn(move || {
-                touch(&own);
+                own.write(0);
                 let left = crew.leaves();
                 ended.wait_for(1);
                 if crew.returns(left) {
-                    touch(&own);
+                    own.write(0);
                 }
                 crew.gone();
             })
@@ -444,20 +438,20 @@ fn away_in_its_place() {
             let (crew, ended, own) = (crew.clone(), ended.clone(), own.clone());
             move || {
                 crew.in_its_place(|| {
-                    touch(&own);
+                    own.write(0);
                     if ended.all().is_empty() {
                         ended.add(1);
                         let left = crew.leaves();
                         ended.wait_for(2);
                         if crew.returns(left) {
-                            touch(&own);
+                            own.write(0);
                         }
                     } else {
                         ended.add(2);
-                        touch(&own);
+                        own.write(0);
                     }
                 });
-                crew.in_its_own_place(|| touch(&own));
+                crew.in_its_own_place(|| own.write(0));
             }
         };
         assert!(crew.close().is_empty());
@@ -466,7 +460,7 @@ fn away_in_its_place() {
         helper.join().unwrap();
         worker.join().unwrap();
         assert_eq!(ended.all(), [1, 2]);
-        touch(&own);
+        own.write(0);
     });
 }
 
@@ -568,7 +562,7 @@ fn a_strict_crew_keeps_the_order() {
     });
 }
 
-/// What stands for fibers: cells that only the one who has taken the number may touch.
+/// What stands for fibers, or for what a worker owns: cells that only the one who has taken the number may touch.
 struct Cells([UnsafeCell<usize>; 5]);
 
 // SAFETY: that is what the models check.

@@ -5,9 +5,8 @@ use std::env;
 use std::sync::{Arc, Mutex};
 
 use loom::sync::atomic::{AtomicBool, Ordering};
-use loom::thread;
 
-use crate::scenarios::harness::explore;
+use crate::scenarios::harness::{explore, thread};
 
 /// Explores a model by the name of its test.
 pub(crate) fn model(scenario: impl Fn() + Send + Sync + 'static) {
@@ -17,7 +16,7 @@ pub(crate) fn model(scenario: impl Fn() + Send + Sync + 'static) {
 /// As [`model`], with so many preemptions fewer.
 pub(crate) fn large_model(fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
     let thread = std::thread::current();
-    explore(thread.name().expect("tests run on threads with their names"), fewer, scenario);
+    explore(thread.name().expect("tests run on threads with their names"), fewer, Arc::new(scenario));
 }
 
 /// A load after another thread's load and store is an execution of its own: loom leaves it out, unless it is patched, as CI has it.

@@ -4,8 +4,8 @@
 //! `lock_release_relaxed`.
 
 use crate::explore::{large_model, model};
+use crate::scenarios::harness::thread;
 use leno::model::task::{Executor, Node, Worker};
-use loom::thread;
 
 /// A listed fiber. In the shard of its parent's children; these, and roots, are in that of the calling thread.
 fn listed(executor: &Executor, parent: Option<&Node>) -> Node {

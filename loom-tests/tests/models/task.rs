@@ -4,6 +4,7 @@
 //! `src/task/state.rs`), switched on by `LENO_BUG=…`, that it must catch.
 
 use crate::explore::model;
+use crate::scenarios::harness::thread;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Wake, Waker};
@@ -11,7 +12,6 @@ use std::task::{Poll, Wake, Waker};
 use leno::fiber::{Shield, shield};
 use leno::model::task::{Executor, Group, Outcome, Token, Worker};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use loom::thread;
 
 /// For an executor whose fibers go from worker to worker, and for one with one worker, which is the model's first thread.
 fn both(scenario: impl Fn(Executor) + Copy + Send + Sync + 'static) {

@@ -4,13 +4,13 @@
 //! Planted bugs: `task_tied_…`.
 
 use crate::explore::model;
+use crate::scenarios::harness::thread;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use leno::model::task::{Executor, Handle};
 use loom::sync::atomic::{AtomicUsize, Ordering};
-use loom::thread;
 
 /// A fiber that has waited once, so that it is tied, and waits for so many inputs.
 struct Tied {

@@ -3,10 +3,10 @@
 //! Planted bugs: `timers_…`.
 
 use crate::explore::model;
+use crate::scenarios::harness::thread;
 use leno::model::crew::Timers;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
-use loom::thread;
 use std::sync::Arc as StdArc;
 use std::task::{Wake, Waker};
 
