@@ -59,7 +59,7 @@ patched() {
     git ls-files -z | tar --null --ignore-failed-read -cf - -T - | tar -xf - -C "$copy/leno"
     (
         cd "$copy/leno"
-        CARGO_TARGET_DIR="$copy/target" LENO_LOOM=patched limited cargo --config "patch.crates-io.loom.path=\"$copy/loom\"" "$@"
+        CARGO_TARGET_DIR="$target" LENO_LOOM=patched limited cargo --config "patch.crates-io.loom.path=\"$copy/loom\"" "$@"
     )
 }
 
