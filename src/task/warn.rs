@@ -10,7 +10,14 @@ use crate::task::error::shielded;
 
 struct Warnings {
     hook: fn(&str),
-    seen: BTreeSet<&'static Location<'static>>,
+    seen: BTreeSet<(Of, &'static Location<'static>)>,
+}
+
+/// What a warning is of.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Of {
+    SlowPoll,
+    BlockingCall,
 }
 
 prim::global! {
@@ -39,7 +46,7 @@ pub fn set_warning_hook(hook: fn(&str)) {
 
 /// Reports polls of a fiber that are too long.
 pub(crate) fn slow_poll(fiber: &dyn std::fmt::Display, place: &'static Location<'static>, took: Duration) {
-    report(place, || {
+    report(Of::SlowPoll, place, || {
         format!(
             "{fiber} was polled for {took:?}, longer than its limit; `.await` in between (`leno::yield_now()`, for \
              example), or move long work into `leno::fiber::unblock(|| …).await`"
@@ -49,7 +56,7 @@ pub(crate) fn slow_poll(fiber: &dyn std::fmt::Display, place: &'static Location<
 
 /// Reports a blocking call in a fiber of a runtime. `instead`: what is to be done.
 pub(crate) fn blocking_call(what: &str, instead: &str, place: &'static Location<'static>) {
-    report(place, || {
+    report(Of::BlockingCall, place, || {
         format!(
             "`{what}` at {place} blocks a thread that fibers run on; {instead}, or move the blocking call into \
              `leno::fiber::unblock(|| …).await`"
@@ -57,11 +64,11 @@ pub(crate) fn blocking_call(what: &str, instead: &str, place: &'static Location<
     });
 }
 
-/// Tells the hook, once for each place.
-fn report(place: &'static Location<'static>, message: impl FnOnce() -> String) {
+/// Tells the hook, once for each place of a kind.
+fn report(of: Of, place: &'static Location<'static>, message: impl FnOnce() -> String) {
     let hook = {
         let mut warnings = WARNINGS.lock();
-        if !warnings.seen.insert(place) {
+        if !warnings.seen.insert((of, place)) {
             return;
         }
         warnings.hook

@@ -47,6 +47,30 @@ fn in_a_runtimes_fiber_blocking_is_reported_once_per_place() {
 }
 
 #[test]
+fn a_place_is_warned_of_for_each_reason() {
+    /// Spawns a fiber with a limit for its polls, and waits for it; both are at the caller's place.
+    #[track_caller]
+    fn spawn_and_wait() {
+        let builder = fiber::Builder::new().slice_limit(Duration::ZERO);
+        builder.spawn(async { std::thread::sleep(Duration::from_millis(1)) }).wait().unwrap();
+    }
+
+    keep_warnings();
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let line = runtime.spawn(async {
+        spawn_and_wait();
+        line!() - 1
+    });
+    let line = line.wait().unwrap();
+    // (It is told of a poll after that.)
+    drop(runtime);
+    let told = warnings(&format!("fiber/blocking.rs:{line}:"));
+    let of = |what: &str| told.iter().filter(|text| text.contains(what)).count();
+    assert_eq!(of("JoinHandle::wait"), usize::from(cfg!(debug_assertions)), "{told:?}");
+    assert_eq!(of("was polled for"), 1, "{told:?}");
+}
+
+#[test]
 fn in_a_cords_fiber_blocking_panics() {
     // C25
     let cord = Cord::new();
