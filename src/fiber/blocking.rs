@@ -77,6 +77,14 @@ prim::global! {
     static POOL: Pool = Pool::new(0);
 }
 
+/// Calls what a job has, on a thread that may be within a fiber, or a `block_on`: not as a part of that.
+fn run_here(job: Job) {
+    let mut place = context::Frame::nobody();
+    let _nowhere = context::enter_nowhere(&mut place);
+    let (_aside, _outside) = (context::stand_aside(), context::outside_block_on());
+    job.run();
+}
+
 impl Pool {
     prim::const_fn! {
         /// With so many threads that are busy.
@@ -106,11 +114,7 @@ impl Pool {
                 // Nobody will ever come for it: it blocks its caller, for want of anybody else.
                 let job = inner.jobs.pop_back();
                 drop(inner);
-                if let Some(job) = job {
-                    let mut place = context::Frame::nobody();
-                    let (_nowhere, _aside) = (context::enter_nowhere(&mut place), context::stand_aside());
-                    job.run();
-                }
+                job.into_iter().for_each(run_here);
             }
         }
     }
@@ -408,6 +412,29 @@ mod tests {
         fn is_gone(&self) -> bool {
             !self.0
         }
+    }
+
+    /// A job that may block, on another executor.
+    struct Blocks(Mutex<usize>);
+
+    impl Run for Blocks {
+        fn run(&self) {
+            crate::fiber::Cord::new().block_on(async {});
+            *self.0.lock() += 1;
+        }
+
+        fn is_gone(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn what_is_run_for_want_of_a_thread_may_block() {
+        let job = Arc::new(Blocks(Mutex::new(0)));
+        let run = || run_here(job.clone());
+        crate::fiber::block_on(async { run() });
+        crate::fiber::Cord::new().block_on(async { run() });
+        assert_eq!(*job.0.lock(), 2);
     }
 
     #[test]

@@ -270,7 +270,7 @@ pub(crate) fn leave_the_rest() {
 }
 
 /// What is called until this is dropped is not part of the `block_on` that waits here.
-fn outside_block_on() -> Finally<impl FnOnce()> {
+pub(crate) fn outside_block_on() -> Finally<impl FnOnce()> {
     let before = BLOCK_ON.try_with(Cell::take).unwrap_or(None);
     finally(move || _ = BLOCK_ON.try_with(|place| place.set(before)))
 }
