@@ -231,7 +231,7 @@ macro_rules! asks {
 
             /// Whether [`len`](Self::len) is zero.
             pub fn is_empty(&self) -> bool {
-                self.len() == 0
+                self.get().is_empty()
             }
 
             #[doc = concat!("Whether there is no room for another value; always so on a rendezvous channel." $(, " ", $permits)?)]

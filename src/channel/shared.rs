@@ -442,11 +442,12 @@ impl<T> Shared<T> {
         // ORDERING: Acquire: the last handle closes after all that was done through the others.
         let mut handles = this.handles.load(Ordering::Acquire);
         loop {
-            if handles & end.all() == end.one() || this.is_believed_last(handles, end) {
+            let is_last = handles & end.counted() == end.one();
+            let trusts = bug!("weak_trusts_its_count") && is_last && this.weak.load(Ordering::Acquire) == 1;
+            if handles & end.all() == end.one() || trusts {
                 // SAFETY: as above; the last one, and there is no weak one of this side.
                 return unsafe { Self::drop_last(shared, end) };
             }
-            let is_last = handles & end.counted() == end.one();
             let mark = if bug!("weak_last_is_not_marked") { 0 } else { end.gone() };
             let less = if is_last { handles | mark } else { handles - end.one() };
             match this.handles.compare_exchange(handles, less, Ordering::AcqRel, Ordering::Acquire) {
@@ -782,8 +783,17 @@ impl<T> Shared<T> {
         }
     }
 
-    /// 0 only if there was nothing at some moment.
     pub(super) fn len(&self) -> usize {
+        self.len_with(Line::count_returned)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len_with(|line| line.is_any_returned().into()) == 0
+    }
+
+    /// How many values there are, with those that were given back as `returned` counts them; 0 only if there was nothing at some
+    /// moment.
+    fn len_with(&self, returned: impl Fn(&Line) -> usize) -> usize {
         // The head before the word: it only grows. (By that alone it could be more than there ever was.)
         let linked = self.linked().map(|linked| (linked, linked.load_head()));
         loop {
@@ -792,7 +802,7 @@ impl<T> Shared<T> {
                 None => self.ring_len(word) as usize,
                 Some((linked, head)) => linked.len(word).max(linked.len_from(head, word).min(1)),
             };
-            let len = held + if word.has(RETURNED) { self.line.count_returned() } else { 0 };
+            let len = held + if word.has(RETURNED) { returned(&self.line) } else { 0 };
             if len > 0 || !word.has(RETURNED) || self.line.load().0 == word.0 {
                 return len;
             }
@@ -853,5 +863,32 @@ impl<T> Shared<T> {
             });
         }
         assert!(!word.serves(0) || !word.has(RETURNED), "a receiver waits beside what was given back");
+    }
+}
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Waker};
+
+    use crate::channel::rendezvous;
+    use crate::wait::steps_of;
+
+    #[test]
+    fn what_was_given_back_is_not_counted_to_find_out_whether_there_is_something() {
+        const MANY: usize = 100;
+        let (tx, rx) = rendezvous();
+        let mut receives = (0..MANY).map(|_| rx.recv()).collect::<Vec<_>>();
+        let cx = &mut Context::from_waker(Waker::noop());
+        receives.iter_mut().for_each(|receive| assert!(Pin::new(receive).poll(cx).is_pending()));
+        (0..MANY).for_each(|value| tx.try_send(value).expect("one waits"));
+        drop(receives);
+        assert_eq!(steps_of(|| rx.len()), (MANY, MANY as u64), "all were given back");
+        for value in 0..MANY {
+            assert_eq!(steps_of(|| rx.is_empty()), (false, 1));
+            assert_eq!(rx.try_recv(), Ok(value));
+        }
+        assert!(rx.is_empty());
     }
 }

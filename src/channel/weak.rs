@@ -164,14 +164,6 @@ impl<T> Shared<T> {
             unsafe { Shared::free(shared) };
         }
     }
-
-    /// Of a planted bug: the last handle trusts the count of weak ones.
-    #[inline(always)]
-    pub(super) fn is_believed_last(&self, handles: u64, end: End) -> bool {
-        bug!("weak_trusts_its_count")
-            && handles & end.counted() == end.one()
-            && self.weak.load(Ordering::Acquire) == 1
-    }
 }
 
 macro_rules! weak {

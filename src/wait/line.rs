@@ -155,7 +155,11 @@ impl Line {
 
     /// How many nodes were given back and not taken yet.
     pub(crate) fn count_returned(&self) -> usize {
-        self.returned().len()
+        self.returned().held().count()
+    }
+
+    pub(crate) fn is_any_returned(&self) -> bool {
+        self.returned().held().next().is_some()
     }
 }
 
@@ -702,7 +706,7 @@ pub(crate) trait Primitive {
     fn is_anything_returned(&self, flag: u64) -> bool {
         loop {
             let mut returned = self.line().returned();
-            if returned.len() > 0 {
+            if returned.held().next().is_some() {
                 return true;
             }
             let Ok(node) = returned.take() else {

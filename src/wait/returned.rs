@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::node::{NodeRef, State};
+use super::steps::step;
 use super::word::is_before;
 
 #[derive(Default)]
@@ -77,12 +78,12 @@ impl Returned {
         }
     }
 
-    /// How many there are that hold a value, or will: not those that were told to look, for want of one.
-    pub(super) fn len(&self) -> usize {
-        self.given
-            .iter()
-            .filter(|given| last(given.node).state() != State::LOOK || bug!("told_counts_as_given"))
-            .count()
+    /// Those that hold a value, or will: not those that were told to look, for want of one.
+    pub(super) fn held(&self) -> impl Iterator {
+        self.given.iter().filter(|given| {
+            step();
+            last(given.node).state() != State::LOOK || bug!("told_counts_as_given")
+        })
     }
 }
 
