@@ -256,13 +256,21 @@ pub(crate) fn discard<T>(value: T) {
 
 /// Calls foreign code (a waker, a drop); a panic of it ends here.
 pub(crate) fn shielded(f: impl FnOnce()) {
-    let mut caught = panic::catch_unwind(AssertUnwindSafe(f));
-    // The drop of a payload can panic as well, and so can that of the next one; but not for ever.
-    for _ in 0..3 {
-        let Err(payload) = caught else { return };
-        caught = panic::catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(f)) {
+        swallow(payload);
     }
-    mem::forget(caught);
+}
+
+/// Drops a payload. That can panic as well, and so can the drop of the next one; but not for ever.
+#[cold]
+fn swallow(mut payload: Payload) {
+    for _ in 0..3 {
+        match panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            Ok(()) => return,
+            Err(next) => payload = next,
+        }
+    }
+    mem::forget(payload);
 }
 
 /// Calls foreign code; a panic of it ends here in a thread that is panicking.
@@ -281,7 +289,7 @@ impl InTurn {
         let Err(payload) = panic::catch_unwind(AssertUnwindSafe(f)) else { return true };
         match self.0 {
             None => self.0 = Some(payload),
-            Some(_) => discard(payload),
+            Some(_) => swallow(payload),
         }
         false
     }
@@ -295,7 +303,7 @@ impl InTurn {
         match self.0 {
             None => output,
             Some(payload) if thread::panicking() => {
-                discard(payload);
+                swallow(payload);
                 output
             }
             Some(payload) => {

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
+use super::finally::finally;
 use super::state::MOST_OWED;
 use crate::prim;
 
@@ -273,7 +274,6 @@ pub(super) fn with_stock(home: *const (), change: impl FnOnce(usize) -> usize) -
 /// Calls `f`, and puts the fibers that it wakes behind those that are ready.
 pub(crate) fn behind<R>(f: impl FnOnce() -> R) -> R {
     let before = HERE.try_with(|here| here.behind.replace(true)).unwrap_or(false);
-    let result = f();
-    let _ = HERE.try_with(|here| here.behind.set(before));
-    result
+    let _again = finally(|| _ = HERE.try_with(|here| here.behind.set(before)));
+    f()
 }
