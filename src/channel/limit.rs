@@ -103,6 +103,12 @@ pub(super) struct Turns {
 pub(super) const CHANGES: u32 = 40;
 
 impl Turns {
+    /// Whether a send that finds the ring HELD with this word goes on at once: a receiver waits, to which it hands over, and nobody
+    /// comes before it.
+    fn needs_no_place(&self, word: Word) -> bool {
+        word.serves(0) && self.queue.load().is_free()
+    }
+
     fn permits(&self) -> u64 {
         self.permits.load(Ordering::Acquire) & ((1 << CHANGES) - 1)
     }
@@ -269,8 +275,7 @@ impl<T> Shared<T> {
             if !word.has(HELD) {
                 return Step::Lost;
             }
-            if word.serves(0) && turn.turns.queue.load().is_free() {
-                // No place is left, and it needs none.
+            if turn.turns.needs_no_place(word) {
                 return self.hand_over(word, value, by);
             }
             Step::Wait
@@ -425,7 +430,7 @@ impl<T> Turn<'_, T> {
                 return false;
             }
             if word.has(HELD) {
-                if count == SEND && word.serves(0) && queue.load().is_free() {
+                if count == SEND && self.turns.needs_no_place(word) {
                     return false;
                 }
                 break;

@@ -333,9 +333,8 @@ impl<T> Shared<T> {
         true
     }
 
-    /// Puts values into one block after the other, as far as there are places that lie open, and nobody is in the way; how many.
-    pub(super) fn put_into_blocks(&self, linked: &Linked<T>, values: &mut VecDeque<T>) -> usize {
-        let before = values.len();
+    /// Puts values into one block after the other, as far as there are places that lie open, and nobody is in the way.
+    pub(super) fn put_into_blocks(&self, linked: &Linked<T>, values: &mut VecDeque<T>) {
         while !values.is_empty() {
             let word = self.line.load();
             let most = usize::try_from(linked.open_at(word)).unwrap_or(usize::MAX);
@@ -343,7 +342,6 @@ impl<T> Shared<T> {
                 break;
             }
         }
-        before - values.len()
     }
 
     /// Puts values into one block by one exchange, `most` of them at most, if nobody is in the way; how many.

@@ -66,7 +66,8 @@ impl<T> Send<T> {
         let shared = self.shared();
         let Some(linked) = shared.linked() else { return shared.put_into_ring(values) };
         let before = values.len();
-        let is_put = shared.put_into_blocks(linked, values) > 0;
+        shared.put_into_blocks(linked, values);
+        let is_put = values.len() < before;
         if let Some(by) = by.filter(|by| !is_put && linked.room.is_some() && by.is_plain()) {
             shared.put_with_places(linked, values, by);
         }

@@ -34,7 +34,6 @@
 
 use std::cell::Cell;
 
-use super::borrowed::Borrowed;
 use super::signal::{Hearing, Signal, What};
 use crate::prim;
 use crate::task::shows;
@@ -74,7 +73,8 @@ pub struct Barrier {
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether this was the last to arrive; true for one waiter in each round.
+    /// Whether this was the last to arrive; true for one waiter in each round. (For none that sees it, if that one was an owned
+    /// operation of a [`Select`](crate::select::Select) that was dropped before anybody took its outcome.)
     pub fn is_leader(&self) -> bool {
         self.0
     }
@@ -95,10 +95,8 @@ impl Barrier {
     #[track_caller]
     pub fn wait_for_all(&self) -> WaitForAll<'_> {
         // SAFETY: the future borrows this.
-        let barrier = unsafe { Borrowed::new(self) };
-        // SAFETY: as above.
-        let hearing = unsafe { Hearing::new(&raw const barrier.signal, What::Barrier) };
-        let coming = Coming { barrier, hearing, counts: Cell::new(false), unused: None };
+        let hearing = unsafe { Hearing::new(&raw const self.signal, What::Barrier) };
+        let coming = Coming { size: self.size, hearing, counts: Cell::new(false), unused: None };
         WaitForAll { _barrier: self, operation: Operation::new(coming) }
     }
 
@@ -127,7 +125,7 @@ future! {
 
 /// Coming to a barrier, as a branch; whether it was the last one.
 pub struct Coming {
-    barrier: Borrowed<Barrier>,
+    size: usize,
     hearing: Hearing,
     /// It has counted itself, in the round of `hearing`. (Changed by the owner alone.)
     counts: Cell<bool>,
@@ -155,7 +153,7 @@ impl Branch for Coming {
             }
             self.counts.set(false);
             false
-        } else if self.barrier.signal.come_last(self.barrier.size, by) {
+        } else if self.hearing.come_last(self.size, by) {
             true
         } else {
             return Attempt::Wait;
@@ -168,9 +166,10 @@ impl Branch for Coming {
             return false;
         }
         if !self.counts.get() {
-            let Some(round) = self.barrier.signal.come(self.barrier.size) else { return false };
+            if !self.hearing.come(self.size) {
+                return false;
+            }
             self.counts.set(true);
-            self.hearing.begin_in(round);
         }
         self.hearing.register(node, pair)
     }

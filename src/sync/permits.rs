@@ -184,8 +184,7 @@ impl Permits {
     pub(super) fn add(&self, permits: u64, most: u64) -> bool {
         loop {
             let word = self.line.load();
-            let free = if word.is_free() { word.rest() } else { self.in_pot() };
-            if permits > most.saturating_sub(free) {
+            if permits > most.saturating_sub(self.free_or_in_pot(word)) {
                 return false;
             }
             if !word.is_free() || bug!("adds_by_two_steps") {
@@ -297,7 +296,10 @@ impl Permits {
 
     /// How many are free.
     pub(super) fn available(&self) -> u64 {
-        let word = self.line.load();
+        self.free_or_in_pot(self.line.load())
+    }
+
+    fn free_or_in_pot(&self, word: Word) -> u64 {
         if word.is_free() { word.rest() } else { self.in_pot() }
     }
 
@@ -349,14 +351,10 @@ impl Permits {
 
     /// Sets UPGRADING, and takes what is free or in the pot.
     pub(super) fn begin_upgrade(&self) -> u64 {
-        loop {
-            let word = self.line.load();
-            debug_assert!(!word.has(UPGRADING), "there is one upgradable reader");
-            let (to, free) = if word.is_free() { (word.with_rest(0), word.rest()) } else { (word, 0) };
-            if self.cas(word, to.with(UPGRADING)) {
-                return free + self.empty_pot();
-            }
-        }
+        let begun = |word: Word| if word.is_free() { word.with_rest(0) } else { word }.with(UPGRADING);
+        let before = self.update(|word| Some(begun(word)));
+        debug_assert!(before.is_some_and(|word| !word.has(UPGRADING)), "there is one upgradable reader");
+        before.filter(|word| word.is_free()).map_or(0, Word::rest) + self.empty_pot()
     }
 
     pub(super) fn end_upgrade(&self) {

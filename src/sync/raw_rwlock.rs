@@ -206,22 +206,17 @@ impl Branch for Upgrading {
         is_upgraded
     }
 
-    fn attempt(&mut self, by: &mut By, tray: &mut Tray<Taken<RawRwLock>>) -> Attempt<()> {
-        if !self.began.get() {
-            if !self.raw.try_upgrade() {
-                return Attempt::Wait;
-            }
-            tray.put(self.taken());
-            return Attempt::Ready(());
+    fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Taken<RawRwLock>>) -> Attempt<()> {
+        let is_taken = if self.began.get() {
+            self.raw.upgrade.try_take(OTHERS.into()) == Try::Taken
+        } else {
+            self.raw.try_upgrade()
+        };
+        if !is_taken {
+            return Attempt::Wait;
         }
-        let mut taken = Tray::new();
-        let attempt = self.taking.attempt(by, &mut taken);
-        attempt.map(|()| {
-            if let Some(Ok(taken)) = taken.take() {
-                taken.keep();
-            }
-            tray.put(self.upgraded());
-        })
+        tray.put(self.upgraded());
+        Attempt::Ready(())
     }
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {

@@ -204,7 +204,7 @@ impl Signal {
     }
 
     /// Of a barrier for so many: one more has come; the round in which it counts. `None`, and nothing done: it is the last one.
-    pub(super) fn come(&self, size: usize) -> Option<u32> {
+    fn come(&self, size: usize) -> Option<u32> {
         // ORDERING: Release pairs with `come_last`.
         let rounds = self.change_rounds(order!(AcqRel, "barrier_comes_relaxed"), |rounds| {
             (!is_last(rounds, size)).then(|| rounds + 1)
@@ -213,7 +213,7 @@ impl Signal {
     }
 
     /// The last one has come, and all are told; `by` is to wake them. False, and nothing done: it is not the last.
-    pub(super) fn come_last(&self, size: usize, by: &mut By) -> bool {
+    fn come_last(&self, size: usize, by: &mut By) -> bool {
         // ORDERING: Acquire: what was done by those who came is handed on; Release pairs with `round`.
         let rounds = self.change_rounds(Ordering::AcqRel, |rounds| {
             is_last(rounds, size).then(|| (rounds & !COUNT).wrapping_add(ONE_ROUND))
@@ -382,9 +382,16 @@ impl Hearing {
         self.heard.take()
     }
 
-    /// It begins in this round.
-    pub(super) fn begin_in(&mut self, round: u32) {
-        self.round = round;
+    /// Of a barrier for so many: it counts, in the present round, unless it is the last one.
+    pub(super) fn come(&mut self, size: usize) -> bool {
+        let round = self.signal.come(size);
+        self.round = round.unwrap_or(self.round);
+        round.is_some()
+    }
+
+    /// Of a barrier for so many: as [`Signal::come_last`].
+    pub(super) fn come_last(&self, size: usize, by: &mut By) -> bool {
+        self.signal.come_last(size, by)
     }
 
     /// Of a barrier: it does not count any more. False, and nothing done: its round is over.
