@@ -35,13 +35,13 @@
 //!
 //! # Three ways to call
 //!
-//! An operation is a future. Await it in a fiber or a task; call `.wait()`, `.wait_timeout(d)` or `.wait_deadline(t)` on a
-//! plain thread; or use its `try_` form, which never waits. Futures of operations are `Unpin` (but for those that make the
-//! value of a [`OnceCell`](sync::OnceCell) or [`Lazy`](sync::Lazy)) and cancellation-safe: dropping one cancels the
-//! operation and nothing else, and a dropped receive loses no value. (What a future owns is dropped with it: the value of a
-//! [`oneshot`](channel::oneshot)'s receiver, the handle in an `into_send`.) Polling an operation of a channel or lock, or a
-//! join, or waiting for it, after it has completed panics; `FusedFuture::is_terminated` tells whether it has. (A oneshot's receiver
-//! that is waited for on a thread says that it is closed.)
+//! An operation is a future. Await it in a fiber or a task; call `.wait()`, `.wait_timeout(d)` or `.wait_deadline(t)` on a plain
+//! thread; or use its `try_` form, if it has one, which never waits. Futures of operations are `Unpin` (but for those that make
+//! the value of a [`OnceCell`](sync::OnceCell) or [`Lazy`](sync::Lazy)) and cancellation-safe: dropping one cancels the operation
+//! and nothing else, and a dropped receive loses no value. (What a future owns is dropped with it: the value of a
+//! [`oneshot`](channel::oneshot)'s receiver, the handle in an `into_send`.) Polling an operation of a channel or lock, or a join,
+//! or waiting for it, after it has completed panics; `FusedFuture::is_terminated` tells whether it has. (`recv_blocking`,
+//! `wait_timeout` and `wait_deadline` of a oneshot's receiver say that it is closed.)
 //!
 //! # Features of the crate
 //!

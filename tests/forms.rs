@@ -6,17 +6,23 @@
 #[path = "support/probe.rs"]
 mod probe;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt::{Debug, Display};
 use std::future::{Future, Ready};
 use std::ops::{Deref, DerefMut};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 use futures_core::future::FusedFuture;
+use futures_core::stream::FusedStream;
 use leno::channel::{Builder, Receiver, Sender};
 use leno::fiber::Elapsed;
+
+/// It can do nothing.
+struct Dumb;
 
 /// `path as a function of these parameters: result`.
 macro_rules! forms {
@@ -113,6 +119,7 @@ macro_rules! channels {
                 Tx::try_reserve => for<'a> fn(&'a Tx) -> Result<Permit<'a, u8>, TryReserveError>;
                 Tx::reserve_many => for<'a> fn(&'a Tx, usize) -> ReserveMany<'a, u8>;
                 Tx::reserve_owned => fn(Tx) -> ReserveOwned<u8>;
+                ReserveOwned::into_sender => fn(ReserveOwned<u8>) -> Option<Tx>;
                 Permit::send => fn(Permit<'static, u8>, u8) -> Result<(), SendError<u8>>;
                 OwnedPermit::send => fn(OwnedPermit<u8>, u8) -> Result<Tx, SendError<u8>>;
                 OwnedPermit::release => fn(OwnedPermit<u8>) -> Tx;
@@ -134,7 +141,6 @@ macro_rules! channels {
                 Rx::try_iter => for<'a> fn(&'a $($alone)? Rx) -> TryIter<'a, u8>;
                 Rx::stream => for<'a> fn(&'a $($alone)? Rx) -> RecvStream<'a, u8>;
                 Rx::into_stream => fn(Rx) -> IntoStream<u8>;
-        IntoStream::into_receiver => fn(IntoStream<u8>) -> Rx;
                 IntoStream::into_receiver => fn(IntoStream<u8>) -> Rx;
                 Rx::into_recv => fn(Rx) -> IntoRecv<u8>;
                 IntoRecv::into_receiver => fn(IntoRecv<u8>) -> Rx;
@@ -266,7 +272,6 @@ fn receivers_and_errors() {
     const {
         assert!(impls!(SendError<u8>: Into<TrySendError<u8>> + Into<SendTimeoutError<u8>>));
         assert!(impls!(RecvError: Into<TryRecvError> + Into<RecvTimeoutError>));
-        struct Dumb;
         assert!(impls!(TrySendError<Dumb>: std::error::Error), "whatever the value is");
     }
     errors! {
@@ -481,6 +486,9 @@ fn mutexes() {
         MutexGuard::map => fn(Held, fn(&mut u8) -> &mut u8) -> Mapped;
         MappedMutexGuard::map => fn(Mapped, fn(&mut u8) -> &mut u8) -> Mapped;
         MutexGuard::unlock_fair => fn(Held);
+        MappedMutexGuard::unlock_fair => fn(Mapped);
+        OwnedMutexGuard::unlock_fair => fn(OwnedMutexGuard<u8>);
+        Lone::is_locked => fn(&Lone) -> bool;
     }
     operations! {
         Lock<'static, u8> => Held, timed Result<Held, Elapsed>;
@@ -493,6 +501,10 @@ fn mutexes() {
         // They hand out the mutex.
         assert!(!impls!(MutexGuard<'static, Tied>: Sync) && !impls!(OwnedMutexGuard<Tied>: Sync));
         assert!(impls!(MappedMutexGuard<'static, Tied>: Sync));
+        // As std's guards: a panic leaves a lock unlocked, whatever it guards.
+        assert!(impls!(MutexGuard<'static, Cell<u8>>: UnwindSafe + RefUnwindSafe));
+        assert!(impls!(MappedMutexGuard<'static, Cell<u8>>: UnwindSafe + RefUnwindSafe));
+        assert!(impls!(OwnedMutexGuard<Cell<u8>>: UnwindSafe + RefUnwindSafe));
     }
     let _ = (&PLAIN, &FAIR);
 }
@@ -556,7 +568,16 @@ fn locks() {
         UpgradeArc<u8> => OwnedRwLockWriteGuard<u8>, timed Result<OwnedRwLockWriteGuard<u8>, Elapsed>;
         WriteArc<u8> => OwnedRwLockWriteGuard<u8>, timed Result<OwnedRwLockWriteGuard<u8>, Elapsed>;
     }
-    const { assert!(impls!(Writes: DerefMut<Target = u8>) && impls!(Upgradable: Deref<Target = u8>)) };
+    const {
+        assert!(impls!(Writes: DerefMut<Target = u8>) && impls!(Upgradable: Deref<Target = u8>));
+        assert!(
+            impls!(RwLockReadGuard<'static, Cell<u8>>: UnwindSafe)
+                && impls!(OwnedRwLockReadGuard<Cell<u8>>: UnwindSafe)
+        );
+        assert!(impls!(RwLockWriteGuard<'static, Cell<u8>>: UnwindSafe));
+        assert!(impls!(MappedRwLockReadGuard<'static, Cell<u8>>: UnwindSafe + RefUnwindSafe));
+        assert!(impls!(MappedRwLockWriteGuard<'static, Cell<u8>>: UnwindSafe + RefUnwindSafe));
+    };
     errors! { AcquireError TryAcquireError AcquireTimeoutError }
     let _ = (&SEMAPHORE, &LOCK);
 }
@@ -751,6 +772,13 @@ fn fibers() {
         assert!(impls!(leno::inspect::Dump: Display));
         assert!(impls!(JoinError: std::error::Error + Send + Sync));
         assert!(impls!(Elapsed: std::error::Error + Copy + Eq));
+        // Joins ask nothing of what they give.
+        assert!(
+            impls!(JoinHandle<Dumb>: FusedFuture + Debug)
+                && impls!(ScopedHandle<'static, Dumb>: FusedFuture + Debug)
+        );
+        assert!(impls!(JoinTimeout<'static, Dumb>: Debug) && impls!(JoinNext<'static, Dumb>: Debug));
+        assert!(impls!(Interval: FusedStream<Item = Instant> + Debug));
         assert!(impls!(FiberId: Copy + Ord + std::hash::Hash + Debug + Display));
         assert!(impls!(FiberRef: Clone + Debug) && impls!(Cord: Default) && impls!(Builder: Default + Debug));
     }

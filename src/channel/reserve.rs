@@ -142,7 +142,8 @@ pub struct ReserveMany<'a, T> {
 
 /// Reserves room for one value, with a permit that owns the sender.
 ///
-/// Made by [`Sender::reserve_owned`]. Dropping it drops the sender; a place it was already granted goes to the next waiter.
+/// Made by [`Sender::reserve_owned`]. Dropping it drops the sender, unless [`into_sender`](Self::into_sender) has given that back
+/// before; a place it was already granted goes to the next waiter. So pass it to a `select!` by `&mut`.
 #[must_use = "futures do nothing unless polled"]
 pub struct ReserveOwned<T, K: Kind = Many> {
     // Before the sender, which it refers to.
@@ -176,6 +177,27 @@ impl<T, K: Kind> ReserveOwned<T, K> {
         // SAFETY: the future keeps the sender, and drops it after the operation.
         let branch = unsafe { Reserving::new(K::sender(&sender), 1) };
         ReserveOwned { operation: Operation::new(branch), sender: Some(sender) }
+    }
+
+    /// Cancels the reservation and gives back the sender. `None`: it has completed; the sender is the permit's, or was dropped with
+    /// the error.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded(1);
+    /// tx.send("first").await.unwrap();
+    /// let mut reserving = tx.reserve_owned();
+    /// assert!(leno::timeout(Duration::from_millis(1), &mut reserving).await.is_err(), "it is full");
+    /// let tx = reserving.into_sender().expect("it has not completed");
+    /// # drop((tx, rx));
+    /// # });
+    /// ```
+    pub fn into_sender(self) -> Option<K::Sender<T>> {
+        let ReserveOwned { operation, sender } = self;
+        drop(operation);
+        sender
     }
 
     fn permit(&mut self, outcome: Result<(), ReserveManyError>) -> Result<OwnedPermit<T, K>, ReserveError> {

@@ -17,6 +17,8 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use futures_core::future::FusedFuture;
+
 use crate::fiber::default_home;
 use crate::fiber::join::JoinHandle;
 use crate::fiber::runtime::Runtime;
@@ -124,6 +126,12 @@ impl<T> Future for ScopedHandle<'_, T> {
                 self.packet.lock().take().expect("a fiber that has ended by itself has left its value")
             })
         })
+    }
+}
+
+impl<T> FusedFuture for ScopedHandle<'_, T> {
+    fn is_terminated(&self) -> bool {
+        self.handle.is_terminated()
     }
 }
 

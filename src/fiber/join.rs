@@ -176,7 +176,6 @@ thread::waits! { [T] JoinHandle<T>, "JoinHandle" }
 
 /// See [`JoinHandle::join_timeout`].
 #[must_use = "futures do nothing unless polled"]
-#[derive(Debug)]
 pub struct JoinTimeout<'a, T> {
     limited: Timeout<&'a mut JoinHandle<T>>,
 }
@@ -188,5 +187,7 @@ impl<T> Future for JoinTimeout<'_, T> {
         Pin::new(&mut self.limited).poll(cx)
     }
 }
+
+shows! { [T] JoinTimeout<'_, T>, "JoinTimeout", it => joining: it.limited }
 
 thread::waits! { ['a, T] JoinTimeout<'a, T>, "JoinTimeout", |join: &Self| join.limited.due() }

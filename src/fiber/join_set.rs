@@ -164,7 +164,6 @@ shows! { [T] JoinSet<T>, "JoinSet", it => len: it.len() }
 
 /// See [`JoinSet::join_next`].
 #[must_use = "futures do nothing unless polled"]
-#[derive(Debug)]
 pub struct JoinNext<'a, T> {
     set: &'a mut JoinSet<T>,
 }
@@ -176,5 +175,7 @@ impl<T> Future for JoinNext<'_, T> {
         self.set.poll_outcome(cx)
     }
 }
+
+shows! { [T] JoinNext<'_, T>, "JoinNext", it => set: it.set }
 
 thread::waits! { ['a, T] JoinNext<'a, T>, "JoinNext" }

@@ -434,7 +434,7 @@ impl<'a> Select<'a> {
     /// [`wait_for`](crate::channel::watch::Receiver::wait_for) that has not checked the current value is ready: only checking can
     /// tell. If the set has an outcome that nobody has taken, that operation is ready.
     ///
-    /// Cancelling: dropping the future leaves no trace.
+    /// Cancelling: dropping the future leaves no trace. (An arrival at a barrier counts if the last one has come by then.)
     ///
     /// # Panics
     /// As [`select`](Self::select).
@@ -445,7 +445,8 @@ impl<'a> Select<'a> {
 
     /// The index of an operation that would not wait now, if there is one. See [`ready`](Self::ready).
     ///
-    /// To find out, it enters the queues and leaves them again.
+    /// To find out, it enters the queues and leaves them again. An arrival at a barrier counts in between: if the last one comes just
+    /// then, it passes, and that operation is ready from then on.
     pub fn try_ready(&mut self) -> Option<usize> {
         self.stop();
         let ready = self.happened.or_else(|| {

@@ -46,12 +46,13 @@
 //! | `default => …`, `default(d) => …` | the same |
 //! | `select!` on a thread | [`select_blocking!`](crate::select_blocking!) |
 //! | `select_biased!` | `select_blocking! { biased; … }` |
+//! | `Select::new_biased()` | [`Select::biased`](super::Select::biased) |
 //! | `Select::new()`, `sel.recv(&rx)`, `sel.send(&tx)` | [`Select::new`](super::Select::new), `set.recv(&rx)`, `set.send(&tx, value)`: the value goes in at registration, and handles may go in by value |
 //! | `sel.select()` | `set.select().wait()`, or `.await` |
-//! | `sel.try_select()`, `sel.select_timeout(d)`, `sel.select_deadline(t)` | `set.try_select()`, `set.select().wait_timeout(d)`, `.wait_deadline(t)` |
+//! | `sel.try_select()`, `sel.select_timeout(d)`, `sel.select_deadline(t)` | `set.try_select()`, which returns an `Option`; `set.select().wait_timeout(d)`, `.wait_deadline(t)` |
 //! | `oper.index() == i`, `oper.recv(&rx)` | `operation.is(i)`, `operation.recv(i)` |
 //! | `sel.remove(i)` | `set.remove(i)`, which returns the value of a send |
-//! | `sel.ready()`, `try_ready()`, `ready_timeout(d)`, `ready_deadline(t)` | `set.ready_blocking()`, or `set.ready().await`; the others are the same; what was ready may be gone by then, in both |
+//! | `sel.ready()`, `try_ready()`, `ready_timeout(d)`, `ready_deadline(t)` | `set.ready_blocking()`, or `set.ready().await`; the others have the same names (`try_ready` returns an `Option`); what was ready may be gone by then, in both |
 //! | `after(d)`, `at(t)`, `tick(d)`, `never()` | in [`channel::ticker`](crate::channel::ticker), see [there](crate::channel::moving#from-crossbeam-channel); bind the receiver before the select |
 //!
 //! * In crossbeam a selected operation has to be completed, or the program panics. Here it has already happened; if an

@@ -35,7 +35,6 @@
 ///
 /// ```
 /// use leno::select;
-/// use std::time::Duration;
 ///
 /// # leno::block_on(async {
 /// let (tx, rx) = leno::bounded(2);
@@ -45,9 +44,11 @@
 /// let mut seen = Vec::new();
 /// loop {
 ///     select! {
-///         Ok(thread) = rx.recv() => seen.push(thread),
+///         received = rx.recv() => match received {
+///             Ok(thread) => seen.push(thread),
+///             Err(_closed) => break,
+///         },
 ///         _ = quitting.recv() => break,
-///         default(Duration::from_millis(1)) => break,
 ///     }
 /// }
 /// assert_eq!(seen, ["warp"]);

@@ -52,6 +52,8 @@ unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
 unsafe impl<T: ?Sized + Sync> Sync for MappedMutexGuard<'_, T> {}
 
 crate::task::unwinds! { [T: ?Sized] MutexGuard<'_, T> }
+crate::task::unwinds! { [T: ?Sized] MappedMutexGuard<'_, T> }
+crate::task::unwinds! { [T: ?Sized] OwnedMutexGuard<T> }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// # Safety
@@ -91,6 +93,21 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     /// The mutex that it locks.
     pub fn mutex(guard: &Self) -> &Arc<Mutex<T>> {
         &guard.mutex
+    }
+
+    /// As [`MutexGuard::unlock_fair`].
+    pub fn unlock_fair(guard: Self) {
+        let guard = ManuallyDrop::new(guard);
+        // SAFETY: the guard is not used again.
+        let mutex = unsafe { std::ptr::read(&raw const guard.mutex) };
+        mutex.raw().unlock_fair();
+    }
+}
+
+impl<T: ?Sized> MappedMutexGuard<'_, T> {
+    /// As [`MutexGuard::unlock_fair`].
+    pub fn unlock_fair(guard: Self) {
+        ManuallyDrop::new(guard).raw.0.unlock_fair();
     }
 }
 

@@ -17,7 +17,7 @@
 //! # Three ways to call
 //!
 //! An operation is a future. Await it, or make it a branch of [`select!`](crate::select!); call `.wait()`,
-//! `.wait_timeout(d)` or `.wait_deadline(t)` on a plain thread; or use the `try_` form, which never waits.
+//! `.wait_timeout(d)` or `.wait_deadline(t)` on a plain thread; or use the `try_` form, if it has one, which never waits.
 //!
 //! In a select an operation is claimed: a branch that loses has locked, taken and consumed nothing. Two are polled instead, as
 //! any other future is, because they consist of several operations: a condition variable's wait, and a cell's `get_or_init`.

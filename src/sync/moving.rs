@@ -112,7 +112,7 @@
 //! | `m.lock().unwrap()` | `m.lock().await`, or `m.lock_blocking()` on a thread; no poisoning |
 //! | `try_lock_for(d)`, `try_lock_until(t)`; `try_read_for(d)` | `lock_timeout(d)`, `lock().wait_deadline(t)`; `read().wait_timeout(d)` |
 //! | `MutexGuard::unlock_fair` | the same |
-//! | `Condvar::wait(guard)`, `wait_while` | the same, awaited, or with `.wait()`; no spurious wake-ups |
+//! | `Condvar::wait(guard)`, `wait_while` | the same, awaited, or with `.wait()`; they take the guard and give it back, as in std; no spurious wake-ups |
 //! | `wait_timeout`, `wait_timeout_while` | the same, on a thread; elsewhere `timeout(d, condvar.wait(guard))`, and lock again |
 //! | `Barrier::wait` | `wait_for_all()` |
 //! | `OnceLock`, `LazyLock` | [`OnceCell`] and [`Lazy`], which take async functions |

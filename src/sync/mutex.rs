@@ -99,6 +99,11 @@ impl<T: ?Sized> Mutex<T> {
         self.raw.try_lock().then(|| unsafe { MutexGuard::new(self, place) })
     }
 
+    /// Whether somebody holds the lock; a snapshot while others use the mutex.
+    pub fn is_locked(&self) -> bool {
+        self.raw.is_locked()
+    }
+
     /// Locks from a plain thread, which sleeps while somebody else holds the lock: [`lock`](Self::lock) and
     /// [`Lock::wait`].
     ///

@@ -142,13 +142,8 @@ impl<T> OnceCell<T> {
         let mut turn = Operation::at(place, taking);
         if let Ok(permit) = std::future::poll_fn(|cx| turn.poll(cx)).await {
             // Dropped where `make` panics, fails, or is dropped: the next one has the turn.
-            let mut turn = Turn::new(self, permit, place);
-            if bug!("turn_is_kept") {
-                turn.cell = None;
-            }
-            let value = make().await?;
-            self.fill(value);
-            turn.end();
+            let turn = Turn::new(self, permit, place);
+            turn.fill(make().await?);
         }
         Ok(self.get().expect("closed once it was filled"))
     }
@@ -185,9 +180,7 @@ impl<T> OnceCell<T> {
         let mut turn = Operation::new(unsafe { Taking::new(&raw const self.permits, 1, What::Cell) });
         if let Ok(permit) = turn.block_on(None).expect("without a deadline it waits until it is done") {
             let turn = Turn::new(self, permit, turn.place());
-            let value = make()?;
-            self.fill(value);
-            turn.end();
+            turn.fill(make()?);
         }
         Ok(self.get().expect("closed once it was filled"))
     }
@@ -230,15 +223,15 @@ impl<'a, T> Turn<'a, T> {
     }
 
     /// The value was made.
-    fn end(mut self) {
-        self.cell = None;
+    fn fill(mut self, value: T) {
+        self.cell.take().expect("its turn is not over").fill(value);
     }
 }
 
 impl<T> Drop for Turn<'_, T> {
     fn drop(&mut self) {
         self.share.leave();
-        if let Some(cell) = self.cell {
+        if let Some(cell) = self.cell.filter(|_| !bug!("turn_is_kept")) {
             cell.permits.release(1);
         }
     }
@@ -328,6 +321,7 @@ impl<T, F> Lazy<T, F> {
     }
 }
 
+// (Not `AsyncFn`: a future of which the compiler could not tell whether it is Send could be awaited in no fiber that moves.)
 impl<T, F, Fut> Lazy<T, F>
 where
     F: Fn() -> Fut,

@@ -270,6 +270,10 @@ impl RawMutex {
         if word.has(FAIR) { self.hand_over(false) } else { self.tell() }
     }
 
+    pub(super) fn is_locked(&self) -> bool {
+        self.line.load().has(LOCKED)
+    }
+
     /// Unlocks by handing over to the first waiter, whatever the policy.
     pub(super) fn unlock_fair(&self) {
         // SAFETY: the caller has the lock.

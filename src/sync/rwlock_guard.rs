@@ -128,6 +128,9 @@ unsafe impl<T: ?Sized + Send> Send for MappedRwLockWriteGuard<'_, T> {}
 // SAFETY: a shared guard gives shared access.
 unsafe impl<T: ?Sized + Sync> Sync for MappedRwLockWriteGuard<'_, T> {}
 
+crate::task::unwinds! { [T: ?Sized] MappedRwLockReadGuard<'_, T> }
+crate::task::unwinds! { [T: ?Sized] MappedRwLockWriteGuard<'_, T> }
+
 /// Guards that become others, which hold less: `$surplus` is given back.
 macro_rules! downgrades {
     ($(

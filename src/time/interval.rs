@@ -19,6 +19,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use futures_core::Stream;
+use futures_core::stream::FusedStream;
 
 use crate::task::{budget, shows, thread};
 use crate::time::{Sleep, now, sleep, sleep_until};
@@ -222,6 +223,13 @@ impl Stream for Interval {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (usize::MAX, None)
+    }
+}
+
+/// It never ends.
+impl FusedStream for Interval {
+    fn is_terminated(&self) -> bool {
+        false
     }
 }
 

@@ -208,6 +208,12 @@ fn auto_traits() {
     fn is_send<T: Send>(_: &T) {}
     is_send(&cell.get_or_init(async || 1));
     assert_eq!(leno::spawn(async move { *cell.get_or_init(async || 1).await }).wait().expect("no panic"), 1);
+    static LAZY: Lazy<usize> = Lazy::new(|| Box::pin(async { 1 }));
+    is_send(&LAZY.get());
+    let lazy = Lazy::new(async || 2);
+    is_send(&lazy.get());
+    let sum = leno::spawn(async move { *LAZY.get().await + *lazy.get().await });
+    assert_eq!(sum.wait().expect("no panic"), 3);
 }
 
 /// M1.

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -154,6 +155,30 @@ fn fair_hand_over_is_fifo() {
         drop(guard);
         assert!(mutex.try_lock().is_some(), "M4: nobody waits any more");
     }
+}
+
+/// M4: the other guards' `unlock_fair` hands over as well.
+#[test]
+fn unlock_fair_of_the_other_guards() {
+    let mutex = Arc::new(Mutex::new((0, 0)));
+    assert!(!mutex.is_locked());
+    let owned = mutex.try_lock_arc().expect("free");
+    assert!(mutex.is_locked());
+    let mut waiting = mutex.lock();
+    waiting.must_wait("held");
+    OwnedMutexGuard::unlock_fair(owned);
+    assert!(mutex.is_locked(), "M4: handed over, not free");
+    let mapped = MutexGuard::map(waiting.must_be_ready("M4: handed over"), |pair| &mut pair.1);
+    let mut waiting = mutex.lock();
+    waiting.must_wait("held");
+    MappedMutexGuard::unlock_fair(mapped);
+    assert!(mutex.try_lock().is_none(), "M4: handed over, not free");
+    drop(waiting.must_be_ready("M4: handed over"));
+    assert!(!mutex.is_locked());
+    let alone = mutex.try_lock_arc().expect("free");
+    OwnedMutexGuard::unlock_fair(alone);
+    assert_eq!(Arc::strong_count(&mutex), 1, "the guard's share is gone");
+    assert!(mutex.try_lock().is_some(), "M4: nobody waits");
 }
 
 /// M4: a granted future that is never polled holds the lock until it is dropped; then the next has it (M2).
@@ -562,10 +587,12 @@ fn wake_may_reenter_and_panic() {
         for mutex in both() {
             let mutex = Arc::new(mutex);
             let guard = mutex.try_lock().expect("free");
+            let woken = Arc::new(AtomicUsize::new(0));
             let waker = hooked_waker({
-                let mutex = Arc::clone(&mutex);
+                let (mutex, woken) = (Arc::clone(&mutex), Arc::clone(&woken));
                 move |event| {
                     if event == Event::Wake {
+                        woken.fetch_add(1, Relaxed);
                         drop(mutex.try_lock());
                         let mut lock = mutex.lock();
                         drop(lock.poll_with(Waker::noop()));
@@ -575,12 +602,13 @@ fn wake_may_reenter_and_panic() {
             let mut waiting = mutex.lock();
             assert!(waiting.poll_with(&waker).is_pending(), "held");
             drop(guard);
+            assert_eq!(woken.load(Relaxed), 1, "C13: woken");
             drop(waiting.must_be_ready("C13: woken"));
             let guard = mutex.try_lock().expect("free");
             let mut waiting = mutex.lock();
             let panicking = hooked_waker(|event| assert_ne!(event, Event::Wake, "planted: wake panics"));
             assert!(waiting.poll_with(&panicking).is_pending(), "held");
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(guard)));
+            catch_unwind(AssertUnwindSafe(|| drop(guard))).expect_err("the panic goes through");
             drop(waiting.must_be_ready("C13: unlocked all the same"));
             assert!(mutex.try_lock().is_some(), "C13: usable");
         }
