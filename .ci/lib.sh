@@ -47,10 +47,10 @@ epochs() {
         limited cargo test -p loom-tests --test epoch "$@"
 }
 
-# patched ARGUMENT…: cargo, on a loom with .ci/loom.patch. In a copy of the sources, as that changes Cargo.lock; not in the target
-# folder, or messages of the compiler would not be those that tests of them expect.
+# patched ARGUMENT…: cargo, on a loom with .ci/loom.patch. In a copy of the sources, as that changes Cargo.lock; not in cargo's
+# target folder, or messages of the compiler would not be those that tests of them expect.
 patched() {
-    local copy=$target.patched loom
+    local copy=$PWD/.ci/target loom
     if [ ! "$copy/loom/Cargo.toml" -nt .ci/loom.patch ]; then
         loom=$(cargo metadata --format-version 1 | grep -o '"manifest_path":"[^"]*/loom-[0-9.]*/Cargo.toml"' | cut -d'"' -f4)
         rm -rf "$copy/loom" && mkdir -p "$copy" && cp -R "$(dirname "$loom")" "$copy/loom"

@@ -1,4 +1,4 @@
-//! Warnings about a program's use of leno: each place once, through a hook.
+//! Warnings about a program's use of leno: each place once for each reason, through a hook.
 
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -90,11 +90,11 @@ macro_rules! kinds {
 
             /// M2, M8: who gives up, by a limit, a drop or a select, has taken nothing; who waits is served.
             fn giving_up(places: &[Place]) {
-                let lock = Arc::new($new);
+                let (lock, given_up) = (Arc::new($new), Arc::new(AtomicUsize::new(0)));
                 // (That who waits is served is seen by its end.)
                 let mut crew = Crew::new(concat!("M2: ", stringify!($kind)), places);
                 for member in 0..9 {
-                    let lock = Arc::clone(&lock);
+                    let (lock, given_up) = (Arc::clone(&lock), Arc::clone(&given_up));
                     crew.add(move |at| async move {
                         let ($lock, brief) = (&lock, Duration::from_micros(5));
                         for _ in 0..100 {
@@ -112,12 +112,25 @@ macro_rules! kinds {
                                     () = at.pause() => None,
                                 },
                             };
+                            given_up.fetch_add(usize::from(held.is_none()), Ordering::SeqCst);
+                            at.pause().await;
                             drop(held);
                             at.pause().await;
+                            if member == 0 {
+                                // (For this all of them have to wait, also those whose kinds fit beside each other.)
+                                let all = $all;
+                                at.pause().await;
+                                at.pause().await;
+                                drop(all);
+                            }
                         }
                     });
                 }
                 crew.run();
+                // (Elsewhere it is not certain that anybody meets another one.)
+                if places == [Place::Cord] {
+                    assert!(given_up.load(Ordering::SeqCst) > 0, "M2: nobody had to give up");
+                }
                 let $lock = &lock;
                 assert!($all.is_some(), "M2: nothing is lost");
                 lock.assert_valid();
