@@ -31,8 +31,8 @@
 //!
 //! A thread that is suspended between its look and its exchange, for exactly 2^36 rings, waits for the next one.
 //!
-//! Those who wait for a channel to close stand in a bell, too. That is not rung but [closed](super::close): the change is made in
-//! its own word, and then all are told.
+//! Those who wait for a channel to close stand in a bell, too. That is [closed](super::close) before it is rung: the change is made
+//! in its own word.
 
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, Line, Primitive, Tray, Waiter, Word, outcome, stands};

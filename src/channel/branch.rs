@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::bell::{Bell, Listen, Look};
 use super::close::is_shut;
-use super::shared::{End, Shared, SharedRef};
+use super::shared::{End, SharedRef};
 use super::{Receiver, RecvError, SendError, Sender};
 use crate::task::thread::Prospects;
 use crate::task::watch::Thing;
@@ -12,13 +12,13 @@ use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Tray, Waiter, W
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
-    shared: SharedRef<T>,
+    pub(super) shared: SharedRef<T>,
     pub(super) value: MaybeUninit<T>,
 }
 
 /// A receive.
 pub struct Recv<T> {
-    shared: SharedRef<T>,
+    pub(super) shared: SharedRef<T>,
 }
 
 /// Waiting for the channel to close.
@@ -26,26 +26,8 @@ pub struct Watch<T> {
     shared: SharedRef<T>,
 }
 
-/// Branches with a `SharedRef`; what that gives.
-macro_rules! branch {
-    ($($name:ident)*) => {$(
-        // SAFETY: a branch is a reference to the channel, and perhaps a value.
-        unsafe impl<T: ::core::marker::Send> ::core::marker::Send for $name<T> {}
-        // SAFETY: a shared branch gives access to nothing.
-        unsafe impl<T: ::core::marker::Send> Sync for $name<T> {}
-
-        impl<T> $name<T> {
-            #[inline(always)]
-            pub(super) fn shared(&self) -> &Shared<T> {
-                // SAFETY: whoever makes a branch keeps a handle for as long.
-                unsafe { self.shared.as_ref() }
-            }
-        }
-    )*};
-}
-pub(super) use branch;
-
-branch!(Send Recv Watch);
+// SAFETY: a shared branch gives access to nothing but the channel.
+unsafe impl<T: ::core::marker::Send> Sync for Send<T> {}
 
 impl<T> Send<T> {
     /// The value may also come there later, before the branch is used.
@@ -54,7 +36,7 @@ impl<T> Send<T> {
     /// The sender outlives the branch.
     #[inline(always)]
     pub(super) unsafe fn new(sender: &Sender<T>, value: MaybeUninit<T>) -> Self {
-        Send { shared: sender.shared(), value }
+        Send { shared: sender.shared, value }
     }
 }
 
@@ -63,7 +45,7 @@ impl<T> Recv<T> {
     /// The receiver outlives the branch.
     #[inline(always)]
     pub(super) unsafe fn new(receiver: &Receiver<T>) -> Self {
-        Recv { shared: receiver.shared() }
+        Recv { shared: receiver.shared }
     }
 }
 
@@ -71,53 +53,61 @@ impl<T> Watch<T> {
     /// # Safety
     /// The sender outlives the branch.
     pub(super) unsafe fn listen(sender: &Sender<T>) -> Listen<Self> {
-        Listen(Watch { shared: sender.shared() })
+        Listen(Watch { shared: sender.shared })
     }
 }
 
-/// What a branch of either side does.
+/// What a branch of either side does; or that of a batch, `$branch` of which is that of one, where `$may_wait` says whether it waits.
 macro_rules! common {
-    ($end:ident) => {
+    ($call:literal, $end:ident $(, $branch:ident, $may_wait:ident)?) => {
+        fn wish(&self) -> (&'static str, Thing) {
+            ($call, self$(.$branch)?.shared.thing())
+        }
+
         fn prospects(&self) -> Prospects {
-            self.shared().prospects(End::$end)
+            self$(.$branch)?.shared.prospects(End::$end)
         }
 
         #[inline(always)]
         fn idle(&self) -> Option<Word> {
-            self.shared().idle(End::$end)
+            self$(.$branch)?.shared.idle(End::$end)
         }
 
         #[inline(always)]
         fn enter(&self, word: Word, node: &Waiter) -> bool {
-            self.shared().enter(End::$end, word, node)
+            $(self.$may_wait() &&)? self$(.$branch)?.shared.enter(End::$end, word, node)
         }
 
         fn is_unsure(&self) -> bool {
-            self.shared().is_unsure(End::$end)
+            self$(.$branch)?.shared.is_unsure(End::$end)
         }
 
         fn has_both_sides(&self) -> bool {
-            self.shared().is_rendezvous()
+            self$(.$branch)?.shared.is_rendezvous()
         }
 
         fn opposite(&self) -> Option<usize> {
-            self.shared().opposite(End::$end)
+            $(if !self.$may_wait() {
+                return Some(0);
+            })?
+            self$(.$branch)?.shared.opposite(End::$end)
         }
 
         fn register(&mut self, node: &Waiter, pair: bool) -> bool {
-            self.shared().register(End::$end, node, pair)
+            $(self.$may_wait() &&)? self$(.$branch)?.shared.register(End::$end, node, pair)
         }
 
         #[inline(always)]
         fn leave(&self, node: &Waiter) -> bool {
-            self.shared().leave(End::$end, node)
+            self$(.$branch)?.shared.leave(End::$end, node)
         }
 
         fn touch(&self, node: &Waiter) -> bool {
-            self.shared().touch(End::$end, node)
+            self$(.$branch)?.shared.touch(End::$end, node)
         }
     };
 }
+pub(super) use common;
 
 impl<T> Branch for Send<T> {
     type Output = Result<(), SendError<T>>;
@@ -125,15 +115,11 @@ impl<T> Branch for Send<T> {
 
     const ONCE: bool = true;
 
-    common!(Sender);
-
-    fn wish(&self) -> (&'static str, Thing) {
-        ("send", self.shared().thing())
-    }
+    common!("send", Sender);
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<()>) -> bool {
-        let is_sent = self.shared().quick_send(&self.value);
+        let is_sent = self.shared.quick_send(&self.value);
         if is_sent {
             tray.put(());
         }
@@ -142,7 +128,7 @@ impl<T> Branch for Send<T> {
 
     #[inline(always)]
     fn meet(&mut self, tray: &mut Tray<()>) -> Meeting {
-        let meeting = self.shared().meet_receiver(&self.value);
+        let meeting = self.shared.meet_receiver(&self.value);
         if matches!(meeting, Meeting::Peer(_)) {
             tray.put(());
         }
@@ -150,8 +136,7 @@ impl<T> Branch for Send<T> {
     }
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
-        // SAFETY: as in `shared`; the value is borrowed beside it.
-        unsafe { self.shared.as_ref() }.try_send(&mut self.value, tray, by)
+        self.shared.try_send(&mut self.value, tray, by)
     }
 
     fn stow(&mut self, node: NodeRef) {
@@ -175,8 +160,8 @@ impl<T> Branch for Send<T> {
     }
 
     fn discard(&mut self) {
-        // SAFETY: the operation did not happen, and is over; the value is borrowed beside the channel.
-        unsafe { self.shared.as_ref().dispose_at(self.value.as_mut_ptr()) };
+        // SAFETY: the operation did not happen, and is over.
+        unsafe { self.shared.dispose_at(self.value.as_mut_ptr()) };
     }
 
     unsafe fn unsent(&mut self, to: *mut ()) {
@@ -189,24 +174,20 @@ impl<T> Branch for Recv<T> {
     type Output = Result<T, RecvError>;
     type Goods = T;
 
-    common!(Receiver);
-
-    fn wish(&self) -> (&'static str, Thing) {
-        ("recv", self.shared().thing())
-    }
+    common!("recv", Receiver);
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<T>) -> bool {
-        self.shared().quick_recv(tray)
+        self.shared.quick_recv(tray)
     }
 
     #[inline(always)]
     fn meet(&mut self, tray: &mut Tray<T>) -> Meeting {
-        self.shared().meet_sender(tray)
+        self.shared.meet_sender(tray)
     }
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
-        self.shared().try_recv(tray, by)
+        self.shared.try_recv(tray, by)
     }
 
     unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {
@@ -220,15 +201,15 @@ impl<T> Branch for Recv<T> {
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
-        self.shared().abandon_recv(node)
+        self.shared.abandon_recv(node)
     }
 
     fn note_taken(&self, tray: &mut Tray<T>) {
-        self.shared().note_taken(tray);
+        self.shared.note_taken(tray);
     }
 
     fn restore(&mut self, tray: &mut Tray<T>) {
-        self.shared().restore(tray);
+        self.shared.restore(tray);
     }
 }
 
@@ -236,11 +217,11 @@ impl<T> Look for Watch<T> {
     type Output = ();
 
     fn wish(&self) -> (&'static str, Thing) {
-        ("closed", self.shared().thing())
+        ("closed", self.shared.thing())
     }
 
     fn bell(&self) -> &Bell {
-        &self.shared().watchers
+        &self.shared.watchers
     }
 
     fn is_ready(&self) -> bool {
@@ -248,7 +229,7 @@ impl<T> Look for Watch<T> {
     }
 
     fn look(&mut self, _by: &mut By) -> Option<()> {
-        self.shared().is_closed().then_some(())
+        self.shared.is_closed().then_some(())
     }
 
     fn restore(&mut self, (): ()) {}

@@ -10,7 +10,7 @@ use super::shared::{CLOSED, RETURNED, Shared};
 use crate::task::error::InTurn;
 use crate::task::finally;
 use crate::task::thread;
-use crate::wait::{Attempt, By, Left, Parcel, Primitive, Tray, for_all, wake_all};
+use crate::wait::{Attempt, By, Left, Parcel, Primitive, Tray, for_all};
 
 impl<T> Shared<T> {
     /// Whether this call closed the channel.
@@ -59,16 +59,18 @@ impl<T> Shared<T> {
         }
     }
 
+    /// Wakes them, and drops what they have left, also when a waker panics.
     #[inline(never)]
     fn tell_all(&self) {
-        let mut told = Told::<T>::new();
-        told.tell_all(self, true);
+        let (mut by, mut values, mut left) = (By::plain(), Vec::new(), Left::default());
+        tell_all(self, &mut by, &mut values, &mut left);
         if let Some(queue) = self.queue() {
             shut(queue);
-            told.tell_all(queue, true);
+            tell_all(queue, &mut by, &mut values, &mut left);
         }
-        told.tell_all(&self.watchers, false);
-        told.wake(|values| finally(move || for_all(values.into_iter(), |value| self.dispose_of(value))));
+        self.watchers.ring(&mut by);
+        let _values = finally(move || for_all(values.into_iter(), |value| self.dispose_of(value)));
+        by.wake();
     }
 
     /// Closes the channel and drops what is in it, also when a waker panics.
@@ -114,51 +116,25 @@ impl<T> Shared<T> {
     }
 }
 
-/// Those who are told of a close.
-pub(super) struct Told<T> {
-    wakers: Vec<std::task::Waker>,
-    values: Vec<Parcel<T>>,
-    left: Left,
-}
-
-impl<T> Told<T> {
-    pub(super) fn new() -> Self {
-        Told { wakers: Vec::new(), values: Vec::new(), left: Left::default() }
-    }
-
-    /// Wakes them, and drops what they have left, also when a waker panics; their values go to `dispose`.
-    pub(super) fn wake<D>(self, dispose: impl FnOnce(Vec<Parcel<T>>) -> D) {
-        let Told { wakers, values, left: _left } = self;
-        let _values = dispose(values);
-        wake_all(wakers.into_iter());
-    }
-
-    /// `sends`: those who have left may have left a value.
-    pub(super) fn tell_all<P: Primitive>(&mut self, primitive: &P, sends: bool) {
-        loop {
-            let word = primitive.line().load();
-            if word.is_free() {
-                return;
+/// Takes all out who wait; they are to be woken by `by`. Whoever has left may have left the value of a send.
+fn tell_all<P: Primitive, T>(primitive: &P, by: &mut By, values: &mut Vec<Parcel<T>>, left: &mut Left) {
+    loop {
+        let word = primitive.line().load();
+        if word.is_free() {
+            return;
+        }
+        let is_reservation = P::SAYS && primitive.said(word) != SEND;
+        let Some(popped) = primitive.pop(word, |word| primitive.bump(word)) else { continue };
+        primitive.tells(&popped);
+        match popped.notify() {
+            Ok(waker) => by.wakes(waker),
+            Err(remains) if is_reservation => left.add(remains),
+            Err((claim, waker)) => {
+                // SAFETY: a receive is never left in a peer's hands; so it is a send of this channel.
+                values.push(unsafe { claim.take() });
+                claim.bury();
+                by.wakes(waker);
             }
-            let is_reservation = P::SAYS && primitive.said(word) != SEND;
-            let Some(popped) = primitive.pop(word, |word| primitive.bump(word)) else { continue };
-            primitive.tells(&popped);
-            let waker = match popped.notify() {
-                Ok(waker) => waker,
-                Err(left) if is_reservation => {
-                    self.left.add(left);
-                    None
-                }
-                Err((claim, waker)) => {
-                    if sends {
-                        // SAFETY: a receive is never left in a peer's hands; so it is a send of this channel.
-                        self.values.push(unsafe { claim.take() });
-                    }
-                    claim.bury();
-                    waker
-                }
-            };
-            self.wakers.extend(waker);
         }
     }
 }

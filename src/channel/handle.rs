@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
@@ -25,16 +24,14 @@ use crate::prim::RING_SLOTS;
 /// receiver is dropped it closes too, and what is left in it is dropped, or goes to the hook of
 /// [`on_undelivered`](super::Builder::on_undelivered).
 pub struct Sender<T> {
-    shared: SharedRef<T>,
-    _values: PhantomData<fn(T) -> T>,
+    pub(super) shared: SharedRef<T>,
 }
 
 /// The receiving side of a channel. Clones receive from the same channel; each value goes to one of them.
 ///
 /// See [`Sender`] for what happens when the last handle of a side is dropped.
 pub struct Receiver<T> {
-    shared: SharedRef<T>,
-    _values: PhantomData<fn(T) -> T>,
+    pub(super) shared: SharedRef<T>,
 }
 
 /// Two handles of the channel, the first ones.
@@ -53,8 +50,8 @@ pub(super) fn with_ring<T>(
     ring: usize,
     extras: Option<Box<Extras<T>>>,
 ) -> (Sender<T>, Receiver<T>) {
-    let shared = Shared::new(capacity, ring, extras);
-    (Sender { shared, _values: PhantomData }, Receiver { shared, _values: PhantomData })
+    let shared = Shared::create(capacity, ring, extras);
+    (Sender { shared }, Receiver { shared })
 }
 
 impl<T> Sender<T> {
@@ -188,19 +185,6 @@ receiver! {
     into_iter;
 }
 
-/// A handle can be sent and shared where values can be sent, whatever is in it.
-macro_rules! shareable {
-    ($name:ident) => {
-        // SAFETY: a handle gives access to values by value only, and to the channel, which is made for sharing.
-        unsafe impl<T: Send> Send for $name<T> {}
-        // SAFETY: as above.
-        unsafe impl<T: Send> Sync for $name<T> {}
-        crate::task::unwinds! { [T] $name<T> }
-        impl<T> Unpin for $name<T> {}
-    };
-}
-pub(super) use shareable;
-
 /// What a handle of any kind of channel says about that, and how it closes it. `$hook` and `$permits`: additions for its kind.
 macro_rules! asks {
     ($name:ident $(, hook: $hook:literal)? $(, permits: $permits:literal)?) => {
@@ -281,7 +265,6 @@ pub(super) use wraps;
 
 macro_rules! shares {
     ($($name:ident)*) => {$(
-        shareable!($name);
         asks! {
             $name,
             hook: ", or gives it to the hook of [`on_undelivered`](super::Builder::on_undelivered)",
@@ -292,19 +275,7 @@ macro_rules! shares {
         impl<T> $name<T> {
             #[inline(always)]
             pub(super) fn get(&self) -> &Shared<T> {
-                // SAFETY: this handle keeps the channel alive.
-                unsafe { self.shared.as_ref() }
-            }
-
-            #[inline(always)]
-            pub(super) fn shared(&self) -> SharedRef<T> {
-                self.shared
-            }
-
-            /// # Safety
-            /// It is counted already.
-            pub(super) unsafe fn counted(shared: SharedRef<T>) -> Self {
-                $name { shared, _values: PhantomData }
+                &self.shared
             }
 
             /// How many senders there are. (The last one may count until it has closed the channel, also to those who wake by
@@ -329,7 +300,7 @@ macro_rules! shares {
         impl<T> Clone for $name<T> {
             fn clone(&self) -> Self {
                 self.get().add_handle(End::$name);
-                $name { shared: self.shared, _values: PhantomData }
+                $name { shared: self.shared }
             }
         }
 

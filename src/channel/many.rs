@@ -40,7 +40,8 @@ use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::time::Instant;
 
-use super::branch::{Recv, Send};
+use super::branch::{Recv, Send, common};
+use super::shared::End;
 use super::{
     Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender, TryRecvError, TrySendError,
 };
@@ -63,7 +64,7 @@ impl<T> Send<T> {
     /// Sends values by one exchange, if nobody is in the way; how many. Without `by` it takes nobody out whom a select would have
     /// to ask; with it, it does, and has them woken.
     fn several(&self, values: &mut VecDeque<T>, by: Option<&mut By>) -> usize {
-        let shared = self.shared();
+        let shared = self.shared;
         let Some(linked) = shared.linked() else { return shared.put_into_ring(values) };
         let before = values.len();
         shared.put_into_blocks(linked, values);
@@ -78,7 +79,7 @@ impl<T> Send<T> {
 impl<T> Recv<T> {
     /// Receives values by one exchange, `max` at most, if nobody is in the way; how many. `by`: as above.
     fn several(&self, out: &mut Vec<T>, max: usize, by: Option<&mut By>) -> usize {
-        let shared = self.shared();
+        let shared = self.shared;
         let Some(linked) = shared.linked() else { return shared.take_from_ring(out, max) };
         match by.filter(|by| by.is_plain()) {
             Some(by) => shared.take_from_block(linked, out, max, by),
@@ -153,8 +154,6 @@ fn rest<B: Batch, E>(operation: &mut Operation<B>, moved: Result<usize, E>) -> R
 }
 
 impl<T> Sending<'_, T> {
-    const CALL: &'static str = "send_many";
-
     fn may_wait(&self) -> bool {
         self.is_stowed
     }
@@ -175,8 +174,6 @@ impl<T> Sending<'_, T> {
 }
 
 impl<T> Receiving<'_, T> {
-    const CALL: &'static str = "recv_many";
-
     /// How many more are asked for.
     fn left(&self) -> usize {
         self.asked - (self.out.len() - self.before)
@@ -187,73 +184,12 @@ impl<T> Receiving<'_, T> {
     }
 }
 
-/// What the branch of a batch does as that of its single operation.
-macro_rules! delegate {
-    ($goods:ty) => {
-        fn wish(&self) -> (&'static str, Thing) {
-            let (_, thing) = self.branch.wish();
-            (Self::CALL, thing)
-        }
-
-        // (It does not meet others on the short way: the values are not in their places.)
-        #[inline]
-        fn idle(&self) -> Option<Word> {
-            self.branch.idle()
-        }
-
-        fn is_unsure(&self) -> bool {
-            self.branch.is_unsure()
-        }
-
-        fn prospects(&self) -> Prospects {
-            self.branch.prospects()
-        }
-
-        fn has_both_sides(&self) -> bool {
-            self.branch.has_both_sides()
-        }
-
-        fn opposite(&self) -> Option<usize> {
-            if self.may_wait() { self.branch.opposite() } else { Some(0) }
-        }
-
-        #[inline]
-        fn enter(&self, word: Word, node: &Waiter) -> bool {
-            self.may_wait() && self.branch.enter(word, node)
-        }
-
-        fn register(&mut self, node: &Waiter, pair: bool) -> bool {
-            self.may_wait() && self.branch.register(node, pair)
-        }
-
-        fn leave(&self, node: &Waiter) -> bool {
-            self.branch.leave(node)
-        }
-
-        fn touch(&self, node: &Waiter) -> bool {
-            self.branch.touch(node)
-        }
-
-        unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<$goods>) {
-            // SAFETY: the caller's promise.
-            unsafe { self.branch.finish(node, tray) }
-        }
-
-        fn note_taken(&self, tray: &mut Tray<$goods>) {
-            self.branch.note_taken(tray);
-        }
-
-        fn restore(&mut self, tray: &mut Tray<$goods>) {
-            self.branch.restore(tray);
-        }
-    };
-}
-
 impl<T> Branch for Sending<'_, T> {
     type Output = Result<usize, SendError<()>>;
     type Goods = ();
 
-    delegate!(());
+    // (Neither meets others on the short way: the values are not in their places.)
+    common!("send_many", Sender, branch, may_wait);
 
     fn quick(&mut self, tray: &mut Tray<()>) -> bool {
         let is_through = self.values.is_empty() || self.branch.several(self.values, None) > 0;
@@ -297,6 +233,10 @@ impl<T> Branch for Sending<'_, T> {
         }
     }
 
+    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
+        tray.put(());
+    }
+
     fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
         self.is_closed = tray.take().is_none();
         if self.is_closed && self.moved() == 0 { Err(SendError(())) } else { Ok(self.moved()) }
@@ -333,7 +273,7 @@ impl<T> Branch for Receiving<'_, T> {
     type Output = Result<usize, RecvError>;
     type Goods = T;
 
-    delegate!(T);
+    common!("recv_many", Receiver, branch, may_wait);
 
     fn quick(&mut self, _tray: &mut Tray<T>) -> bool {
         let left = self.left();
@@ -347,6 +287,11 @@ impl<T> Branch for Receiving<'_, T> {
         if self.came { Attempt::Ready(()) } else { self.branch.attempt(by, tray) }
     }
 
+    unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.branch.finish(node, tray) }
+    }
+
     fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
         let came = mem::take(&mut self.came);
         match tray.take() {
@@ -358,6 +303,14 @@ impl<T> Branch for Receiving<'_, T> {
 
     fn abandon(&mut self, node: Waiter) -> bool {
         self.branch.abandon(node)
+    }
+
+    fn note_taken(&self, tray: &mut Tray<T>) {
+        self.branch.note_taken(tray);
+    }
+
+    fn restore(&mut self, tray: &mut Tray<T>) {
+        self.branch.restore(tray);
     }
 }
 

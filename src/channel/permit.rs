@@ -1,12 +1,12 @@
 //! Permits: room in a channel that is held for a value to come.
 
-use std::fmt;
 use std::iter::FusedIterator;
 use std::mem::ManuallyDrop;
 use std::ptr;
 
 use super::kind::{Kind, Many};
 use super::{SendError, Sender};
+use crate::task::shows;
 
 /// Room for one value, which [`send`](Permit::send) fills without waiting.
 ///
@@ -163,20 +163,6 @@ impl<T, K: Kind> Drop for OwnedPermit<T, K> {
     }
 }
 
-impl<T> fmt::Debug for Permit<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit").finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for Permits<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permits").field("left", &self.left).finish_non_exhaustive()
-    }
-}
-
-impl<T, K: Kind> fmt::Debug for OwnedPermit<T, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnedPermit").finish_non_exhaustive()
-    }
-}
+shows! { [T] Permit<'_, T>, "Permit" }
+shows! { [T] Permits<'_, T>, "Permits", it => left: it.left }
+shows! { [T, K: Kind] OwnedPermit<T, K>, "OwnedPermit" }

@@ -1,10 +1,9 @@
 //! Reserving places: the futures, and the branch that they are made of. The protocol is told in [`limit`](super::limit).
 
-use super::branch::branch;
 use super::kind::{Kind, Many};
 use super::limit::{MOST, Reserved};
 use super::permit::{OwnedPermit, Permit, Permits};
-use super::shared::{End, Shared, SharedRef};
+use super::shared::{End, SharedRef};
 use super::{
     ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError, TryReserveManyError,
 };
@@ -20,8 +19,6 @@ pub struct Reserving<T> {
     refused: Option<ReserveManyError>,
 }
 
-branch!(Reserving);
-
 impl<T> Reserving<T> {
     /// # Safety
     /// A handle outlives the branch.
@@ -34,11 +31,11 @@ impl<T> Reserving<T> {
         } else {
             None
         };
-        Reserving { shared: sender.shared(), count: count.min(MOST) as u32, refused }
+        Reserving { shared: sender.shared, count: count.min(MOST) as u32, refused }
     }
 
     fn free_places(&self) {
-        self.shared().free_places(self.count as usize);
+        self.shared.free_places(self.count as usize);
     }
 }
 
@@ -47,14 +44,14 @@ impl<T> Branch for Reserving<T> {
     type Goods = ();
 
     fn wish(&self) -> (&'static str, Thing) {
-        ("reserve", self.shared().thing())
+        ("reserve", self.shared.thing())
     }
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
         if self.refused.is_some() {
             return Attempt::Ready(());
         }
-        let shared = self.shared();
+        let shared = self.shared;
         let reserved = match self.count {
             // (Nobody waits for nothing.)
             0 if shared.is_closed() => Reserved::Closed,
@@ -72,28 +69,28 @@ impl<T> Branch for Reserving<T> {
 
     fn is_unsure(&self) -> bool {
         // (Of a ring it was asked under the lock.)
-        let shared = self.shared();
+        let shared = self.shared;
         let is_unsure = |linked| shared.is_unsure_room(linked, End::Sender, self.count.into());
         shared.linked().is_some_and(is_unsure)
     }
 
     fn prospects(&self) -> Prospects {
-        self.shared().prospects(End::Sender)
+        self.shared.prospects(End::Sender)
     }
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "reservations are made on one side");
         // (A set that asks what is ready has not looked before. Nobody waits for what is refused, or for nothing.)
         let may_wait = self.refused.is_none() && self.count > 0;
-        may_wait && self.shared().register_in_turn(node, self.count)
+        may_wait && self.shared.register_in_turn(node, self.count)
     }
 
     fn leave(&self, node: &Waiter) -> bool {
-        self.shared().leave_reservation(node, self.count)
+        self.shared.leave_reservation(node, self.count)
     }
 
     fn touch(&self, node: &Waiter) -> bool {
-        self.shared().own_queue().touch(node)
+        self.shared.own_queue().touch(node)
     }
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {

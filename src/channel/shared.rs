@@ -21,8 +21,10 @@
 //! handles these may do so: see [`weak`](super::weak).
 
 use std::alloc::Layout;
+use std::marker::PhantomData;
 use std::mem::{MaybeUninit, offset_of};
-use std::ptr::{self, NonNull};
+use std::ops::Deref;
+use std::ptr::NonNull;
 
 use super::bell::Bell;
 use super::blocks::Blocks;
@@ -163,8 +165,42 @@ impl End {
 /// The handles of a side, beside two flags.
 pub(super) const COUNT: u64 = (1 << 30) - 1;
 
-/// A pointer to a channel, kept alive by a handle.
-pub(super) type SharedRef<T> = NonNull<Shared<T>>;
+/// A pointer to a channel. Whoever makes or copies one keeps a handle, or a share of the weak count, for as long as it is used.
+/// Invariant in `T`: a value goes in at one end and comes out at the other.
+pub(super) struct SharedRef<T>(NonNull<Shared<T>>, PhantomData<fn(T) -> T>);
+
+// SAFETY: it gives access to values by value only, and to the channel, which is made for sharing.
+unsafe impl<T: Send> Send for SharedRef<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for SharedRef<T> {}
+crate::task::unwinds! { [T] SharedRef<T> }
+
+impl<T> SharedRef<T> {
+    /// # Safety
+    /// What keeps the channel for the caller does so for as long as this is used.
+    pub(super) unsafe fn of(shared: &Shared<T>) -> Self {
+        SharedRef(NonNull::from(shared), PhantomData)
+    }
+}
+
+impl<T> Clone for SharedRef<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for SharedRef<T> {}
+
+impl<T> Deref for SharedRef<T> {
+    type Target = Shared<T>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Shared<T> {
+        // SAFETY: see the type.
+        unsafe { self.0.as_ref() }
+    }
+}
 
 /// What one look at the word came to.
 pub(super) enum Step<R> {
@@ -307,7 +343,11 @@ impl<T> Shared<T> {
 
     /// A new channel with one handle on each side. `None`: no bound. `ring`: the largest capacity of a ring.
     #[cfg_attr(feature = "tracing", track_caller)]
-    pub(super) fn new(capacity: Option<usize>, ring: usize, extras: Option<Box<Extras<T>>>) -> SharedRef<T> {
+    pub(super) fn create(
+        capacity: Option<usize>,
+        ring: usize,
+        extras: Option<Box<Extras<T>>>,
+    ) -> SharedRef<T> {
         let slots = capacity.and_then(|capacity| Slot::<T>::ring(capacity, ring));
         let (places, mask) = match (capacity, slots) {
             (Some(capacity), Some(slots)) => {
@@ -343,8 +383,8 @@ impl<T> Shared<T> {
                 life: Life::new(),
             });
             Slot::create(behind, slots.unwrap_or(0));
-            shared
         }
+        SharedRef(shared, PhantomData)
     }
 
     /// Whether it is no ring.
@@ -395,23 +435,22 @@ impl<T> Shared<T> {
     pub(super) unsafe fn free(shared: SharedRef<T>) {
         // SAFETY: the caller's promise.
         unsafe {
-            let this = shared.as_ref();
-            this.life.end();
-            let (extras, lead) = (this.extras, this.bound.lead);
-            let slots = match this.bound.capacity {
-                _ if this.is_linked() => {
-                    this.behind.cast::<Linked<T>>().drop_in_place();
+            shared.life.end();
+            let (extras, lead) = (shared.extras, shared.bound.lead);
+            let slots = match shared.bound.capacity {
+                _ if shared.is_linked() => {
+                    shared.behind.cast::<Linked<T>>().drop_in_place();
                     None
                 }
                 0 => Some(0),
-                _ => Some((this.bound.mask & !OVERFLOWS) as usize + 1),
+                _ => Some((shared.bound.mask & !OVERFLOWS) as usize + 1),
             };
             for index in 0..slots.unwrap_or(0) {
-                this.behind.add(index).drop_in_place();
+                shared.behind.add(index).drop_in_place();
             }
-            ptr::drop_in_place(shared.as_ptr());
+            shared.0.drop_in_place();
             let (layout, _, lined) = Self::layout(slots);
-            lines::free(shared.cast(), layout, lined, lead);
+            lines::free(shared.0.cast(), layout, lined, lead);
             if let Some(extras) = extras {
                 // A hook is foreign code, and so is its drop.
                 call(|| drop(Box::from_raw(extras.as_ptr())));
@@ -437,21 +476,19 @@ impl<T> Shared<T> {
     /// Consumes a handle of this end.
     #[inline]
     pub(super) unsafe fn drop_handle(shared: SharedRef<T>, end: End) {
-        // SAFETY: the handle keeps it alive.
-        let this = unsafe { shared.as_ref() };
         // ORDERING: Acquire: the last handle closes after all that was done through the others.
-        let mut handles = this.handles.load(Ordering::Acquire);
+        let mut handles = shared.handles.load(Ordering::Acquire);
         loop {
             let is_last = handles & end.counted() == end.one();
-            let trusts = bug!("weak_trusts_its_count") && is_last && this.weak.load(Ordering::Acquire) == 1;
+            let trusts = bug!("weak_trusts_its_count") && is_last && shared.weak.load(Ordering::Acquire) == 1;
             if handles & end.all() == end.one() || trusts {
-                // SAFETY: as above; the last one, and there is no weak one of this side.
+                // SAFETY: the last one, and there is no weak one of this side.
                 return unsafe { Self::drop_last(shared, end) };
             }
             let mark = if bug!("weak_last_is_not_marked") { 0 } else { end.gone() };
             let less = if is_last { handles | mark } else { handles - end.one() };
-            match this.handles.compare_exchange(handles, less, Ordering::AcqRel, Ordering::Acquire) {
-                // SAFETY: as above; the last one, and no weak one is upgraded any more.
+            match shared.handles.compare_exchange(handles, less, Ordering::AcqRel, Ordering::Acquire) {
+                // SAFETY: the last one, and no weak one is upgraded any more.
                 Ok(_) if is_last => return unsafe { Self::drop_last(shared, end) },
                 Ok(_) => return,
                 Err(now) => handles = now,
@@ -464,26 +501,22 @@ impl<T> Shared<T> {
     unsafe fn drop_last(shared: SharedRef<T>, end: End) {
         // Frees the channel also when the drop of a value, or a waker, panics.
         let _release = finally(move || {
-            // SAFETY: the count keeps it alive.
-            let this = unsafe { shared.as_ref() };
             // ORDERING: AcqRel: whoever frees it comes after all that the other side has done.
             let one = end.one();
-            if this.handles.load(Ordering::Acquire) == one {
+            if shared.handles.load(Ordering::Acquire) == one {
                 // SAFETY: both sides are gone, and neither was downgraded.
                 unsafe { Shared::free(shared) };
             } else {
                 let both = End::Sender.counted() | End::Receiver.counted();
-                if this.handles.fetch_sub(one, Ordering::AcqRel) & both == one {
+                if shared.handles.fetch_sub(one, Ordering::AcqRel) & both == one {
                     // SAFETY: both sides are gone.
                     unsafe { Shared::drop_share(shared) };
                 }
             }
         });
-        // SAFETY: the handle keeps it alive.
-        let this = unsafe { shared.as_ref() };
         match end {
-            End::Sender => this.close(),
-            End::Receiver => this.close_now(),
+            End::Sender => shared.close(),
+            End::Receiver => shared.close_now(),
         };
     }
 

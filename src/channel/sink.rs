@@ -17,7 +17,6 @@
 
 #![allow(private_bounds, reason = "nobody outside the crate can name kinds")]
 
-use std::fmt;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -250,13 +249,8 @@ macro_rules! sink {
         impl<$($generics)*> Unpin for $type {}
         crate::task::unwinds! { [$($generics)*] $type }
 
-        impl<$($generics)*> fmt::Debug for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct($name)
-                    .field("sending", &self.state.is_sending())
-                    .field("closed", &self.sender.is_none())
-                    .finish_non_exhaustive()
-            }
+        crate::task::shows! {
+            [$($generics)*] $type, $name, it => sending: it.state.is_sending(), closed: it.sender.is_none()
         }
     )+};
 }

@@ -24,7 +24,6 @@
 //! through. What a forgotten future holds is forgotten with it.
 
 use std::mem::{MaybeUninit, needs_drop};
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::SendError;
@@ -122,7 +121,9 @@ impl<T> Shared<T> {
     #[cold]
     pub(super) fn dispose_later(&self, parcel: Parcel<T>, by: &mut By) {
         if self.hook().is_some() || needs_drop::<T>() {
-            by.drops(Arc::new(Later { shared: NonNull::from(self), parcel: Some(parcel) }));
+            // SAFETY: see the type.
+            let shared = unsafe { SharedRef::of(self) };
+            by.drops(Arc::new(Later { shared, parcel: Some(parcel) }));
         }
     }
 }
@@ -169,8 +170,7 @@ struct Later<T> {
 impl<T> Drop for Later<T> {
     fn drop(&mut self) {
         if let Some(parcel) = self.parcel.take() {
-            // SAFETY: see the type.
-            unsafe { self.shared.as_ref() }.dispose_of(parcel);
+            self.shared.dispose_of(parcel);
         }
     }
 }

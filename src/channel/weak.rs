@@ -51,13 +51,10 @@
 //! All changes of `handles` are read-modify-writes, so each continues the release sequences of those before, and the last handle,
 //! which acquires, comes after all that was done through the others. The same holds of `weak`, for whoever frees the channel.
 
-use std::fmt;
-use std::marker::PhantomData;
-
-use super::handle::shareable;
 use super::shared::{COUNT, End, Shared, SharedRef};
 use super::{Receiver, Sender};
 use crate::prim::Ordering;
+use crate::task::shows;
 
 /// A handle that does not keep its channel open, and can be upgraded to a [`Sender`].
 ///
@@ -75,7 +72,6 @@ use crate::prim::Ordering;
 /// ```
 pub struct WeakSender<T> {
     shared: SharedRef<T>,
-    _values: PhantomData<fn(T) -> T>,
 }
 
 /// A handle that does not keep its channel open, and can be upgraded to a [`Receiver`].
@@ -94,7 +90,6 @@ pub struct WeakSender<T> {
 /// ```
 pub struct WeakReceiver<T> {
     shared: SharedRef<T>,
-    _values: PhantomData<fn(T) -> T>,
 }
 
 impl<T> Shared<T> {
@@ -155,11 +150,9 @@ impl<T> Shared<T> {
     /// Consumes that share.
     pub(super) unsafe fn drop_share(shared: SharedRef<T>) {
         let last = order!(AcqRel, "weak_release_relaxed");
-        // SAFETY: the share keeps it alive.
-        let this = unsafe { shared.as_ref() };
-        this.life.touch();
+        shared.life.touch();
         // ORDERING: AcqRel, and Acquire: whoever frees it comes after all that the others have done.
-        if this.weak.load(Ordering::Acquire) == 1 || this.weak.fetch_sub(1, last) == 1 {
+        if shared.weak.load(Ordering::Acquire) == 1 || shared.weak.fetch_sub(1, last) == 1 {
             // SAFETY: nobody has a share, nor can make one without.
             unsafe { Shared::free(shared) };
         }
@@ -168,45 +161,36 @@ impl<T> Shared<T> {
 
 macro_rules! weak {
     ($name:ident of $handle:ident, $what:literal) => {
-        shareable!($name);
-
         impl<T> $handle<T> {
             #[doc = concat!("A handle that does not keep the channel open, and can be made a ", $what, " again.")]
             #[doc = concat!("See [`", stringify!($name), "`].")]
             pub fn downgrade(&self) -> $name<T> {
-                // SAFETY: this handle keeps the channel alive.
-                unsafe { self.shared().as_ref() }.downgrade(End::$handle);
-                $name { shared: self.shared(), _values: PhantomData }
+                self.shared.downgrade(End::$handle);
+                $name { shared: self.shared }
             }
         }
 
         impl<T> $name<T> {
-            fn get(&self) -> &Shared<T> {
-                // SAFETY: this share of the weak count keeps the memory.
-                unsafe { self.shared.as_ref() }
-            }
-
             #[doc = concat!("A ", $what, " of the channel. `None`: none is left, and the channel is closed.")]
             pub fn upgrade(&self) -> Option<$handle<T>> {
-                // SAFETY: it was counted.
-                self.get().upgrade(End::$handle).then(|| unsafe { $handle::counted(self.shared) })
+                self.shared.upgrade(End::$handle).then(|| $handle { shared: self.shared })
             }
 
             /// How many senders there are; weak ones are not counted.
             pub fn sender_count(&self) -> usize {
-                self.get().count(End::Sender)
+                self.shared.count(End::Sender)
             }
 
             /// How many receivers there are; weak ones are not counted.
             pub fn receiver_count(&self) -> usize {
-                self.get().count(End::Receiver)
+                self.shared.count(End::Receiver)
             }
         }
 
         impl<T> Clone for $name<T> {
             fn clone(&self) -> Self {
-                self.get().add_weak();
-                $name { shared: self.shared, _values: PhantomData }
+                self.shared.add_weak();
+                $name { shared: self.shared }
             }
         }
 
@@ -217,14 +201,7 @@ macro_rules! weak {
             }
         }
 
-        impl<T> fmt::Debug for $name<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name))
-                    .field("senders", &self.sender_count())
-                    .field("receivers", &self.receiver_count())
-                    .finish_non_exhaustive()
-            }
-        }
+        shows! { [T] $name<T>, stringify!($name), it => senders: it.sender_count(), receivers: it.receiver_count() }
     };
 }
 

@@ -2,7 +2,7 @@
 
 /// Has a type show these fields, and that there may be more: `$it` is the value in their expressions, `$name` the type's name.
 macro_rules! shows {
-    ([$($generics:tt)*] $type:ty, $name:literal $(, $it:ident => $($field:ident: $value:expr),+)?) => {
+    ([$($generics:tt)*] $type:ty, $name:expr $(, $it:ident => $($field:ident: $value:expr),+)?) => {
         impl<$($generics)*> std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 $(let $it = self;)?

@@ -203,11 +203,8 @@ macro_rules! future {
 
         $crate::wait::future! { @borrow [$($generics)*] $future }
 
-        impl<$($generics)*> std::fmt::Debug for $future {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                let waits = self.operation.waits() $(|| self.$parked())?;
-                f.debug_struct($name).field("waits", &waits).finish_non_exhaustive()
-            }
+        crate::task::shows! {
+            [$($generics)*] $future, $name, it => waits: it.operation.waits() $(|| it.$parked())?
         }
     };
     (@borrow [$lifetime:lifetime $($generics:tt)*] $future:ty) => {
