@@ -251,10 +251,12 @@ fn a_permit_finds_what_was_told() {
     for capacity in CAPACITIES {
         let (tx, rx) = bounded(capacity);
         let permit = block_on(tx.clone().reserve_owned()).unwrap();
-        let waker = Waker::from(Arc::new(Sends(Mutex::new(Some(permit)), tx.clone())));
+        let sends = Arc::new(Sends(Mutex::new(Some(permit)), tx.clone()));
+        let waker = Waker::from(Arc::clone(&sends));
         let mut closed = tx.closed();
         assert!(Pin::new(&mut closed).poll(&mut Context::from_waker(&waker)).is_pending());
         drop(rx);
+        assert!(sends.0.lock().unwrap().is_none(), "it was told");
     }
 }
 

@@ -121,11 +121,26 @@ fn a_cancelled_fiber_that_yields_ends_after_that_poll() {
 }
 
 #[test]
+fn a_fiber_cancelled_when_it_was_handed_a_value_gives_it_back() {
+    // F3, C9
+    for (tx, rx) in [leno::rendezvous(), leno::bounded(1), leno::bounded(1000), leno::unbounded()] {
+        Cord::new().block_on(async {
+            let receiver = rx.clone();
+            let fiber = spawn_local(async move { receiver.recv().await });
+            leno::yield_now().await;
+            tx.try_send(7).expect("it waits");
+            fiber.cancel();
+            assert!(fiber.await.unwrap_err().is_cancelled());
+            assert_eq!(rx.try_recv(), Ok(7), "C9: it goes to the next one");
+        });
+    }
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn cancel_racing_completion_has_one_outcome() {
     // F3, with real threads.
     let runtime = Runtime::builder().workers(2).build().unwrap();
-    let (mut values, mut cancels) = (0, 0);
     for round in 0..1000 {
         let drops = Drops::default();
         let probe = drops.probe();
@@ -141,18 +156,14 @@ fn cancel_racing_completion_has_one_outcome() {
             fiber.cancel();
         }
         match fiber.wait() {
-            Ok(_probe) => values += 1,
-            Err(error) => {
-                assert!(error.is_cancelled());
-                cancels += 1;
-            }
+            Ok(_probe) => {}
+            Err(error) => assert!(error.is_cancelled()),
         }
         if let Some(thread) = thread {
             thread.join().unwrap();
         }
         assert_eq!(drops.count(), 1);
     }
-    assert_eq!(values + cancels, 1000);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn open<T>(held: Result<T, AcquireError>) -> T {
 }
 
 /// Polls twice at most: it may leave while it waits, or when it was just granted what it waits for.
-async fn twice<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
+pub(crate) async fn twice<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
     let mut polls = 0;
     std::future::poll_fn(move |cx| {
         polls += 1;

@@ -437,20 +437,29 @@ fn exclusion(places: &[Place]) {
 
 /// M2: those that give up while the lock goes round lose nothing.
 fn giving_up_loses_nothing(places: &[Place]) {
-    let lock = Arc::new(RwLock::new(0_usize));
+    let lock = Arc::new(RwLock::new(()));
     let mut crew = Crew::new("M2: giving up", places);
     for member in 0..8 {
         let lock = Arc::clone(&lock);
         crew.add(move |at| async move {
             for i in 0..150 {
                 let patient = member % 2 == 0;
+                // Held while others run.
                 match (member / 2 + i) % 3 {
-                    0 => drop(briefly(at, patient, lock.read()).await),
-                    1 => drop(briefly(at, patient, lock.write()).await.map(|mut guard| *guard += 1)),
+                    0 => {
+                        let _guard = briefly(at, patient, lock.read()).await;
+                        at.pause().await;
+                    }
+                    1 => {
+                        let _guard = briefly(at, patient, lock.write()).await;
+                        at.pause().await;
+                    }
                     _ => {
                         if let Some(guard) = briefly(at, patient, lock.upgradable_read()).await {
+                            at.pause().await;
                             let upgrade = RwLockUpgradableReadGuard::upgrade(guard);
-                            let _ = briefly(at, i % 2 == 0, upgrade).await.map(|mut guard| *guard += 1);
+                            let _guard = briefly(at, i % 2 == 0, upgrade).await;
+                            at.pause().await;
                         }
                     }
                 }

@@ -1,16 +1,16 @@
 //! `Semaphore`: M2, M4, M6–M8.
 
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Poll, Waker};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use leno::fiber::Runtime;
 use leno::select::{Selected2, select, select_biased};
 use leno::sync::{Acquire, AcquireArc, AcquireTimeoutError, OwnedPermit, Permit, Semaphore, TryAcquireError};
 
+use crate::callers::twice;
 use crate::support::{Crew, Event, Place, PollExt, hooked_waker, unequal_waker, within};
 use crate::{each_place, impls};
 
@@ -490,20 +490,7 @@ fn giving_up_loses_nothing(places: &[Place]) {
                 } else if at == Place::Thread {
                     semaphore.acquire_many(n).wait_timeout(Duration::from_micros(5)).ok()
                 } else {
-                    // Polled twice at most.
-                    let (mut polls, mut acquire) = (0, semaphore.acquire_many(n));
-                    std::future::poll_fn(move |cx| {
-                        polls += 1;
-                        match Pin::new(&mut acquire).poll(cx) {
-                            Poll::Ready(permit) => Poll::Ready(permit.ok()),
-                            Poll::Pending if polls == 2 => Poll::Ready(None),
-                            Poll::Pending => {
-                                cx.waker().wake_by_ref();
-                                Poll::Pending
-                            }
-                        }
-                    })
-                    .await
+                    twice(semaphore.acquire_many(n)).await.and_then(Result::ok)
                 };
                 assert!(permit.is_some() || member % 2 == 1, "who waits is served");
                 at.pause().await;
@@ -515,39 +502,7 @@ fn giving_up_loses_nothing(places: &[Place]) {
     semaphore.assert_valid();
 }
 
-/// M8: selects over two semaphores and a channel, in all places: nothing is lost.
-fn selects_lose_nothing(places: &[Place]) {
-    let semaphores = Arc::new([Semaphore::new(1), Semaphore::new(2)]);
-    let mut crew = Crew::new("M8: selects", places);
-    for member in 0..6 {
-        let semaphores = Arc::clone(&semaphores);
-        crew.add(move |at| async move {
-            let [a, b] = &*semaphores;
-            for _ in 0..200 {
-                let permit = if at == Place::Thread {
-                    leno::select_blocking! {
-                        permit = a.acquire() => permit,
-                        permit = b.acquire_many(1 + member % 2) => permit,
-                    }
-                } else {
-                    leno::select! {
-                        permit = a.acquire() => permit,
-                        permit = b.acquire_many(1 + member % 2) => permit,
-                    }
-                };
-                at.pause().await;
-                drop(permit.expect("open"));
-            }
-        });
-    }
-    crew.run();
-    let [a, b] = &*semaphores;
-    a.assert_valid();
-    b.assert_valid();
-    assert_eq!((a.available_permits(), b.available_permits()), (1, 2), "M6");
-}
-
-each_place!(never_too_many, giving_up_loses_nothing, selects_lose_nothing);
+each_place!(never_too_many, giving_up_loses_nothing);
 
 /// M7: ten thousand fibers of two workers, one permit that goes round.
 #[test]

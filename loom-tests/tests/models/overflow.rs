@@ -62,7 +62,6 @@ table! {
     a_send_is_dropped_against_close: Ring(0), [S(1, 1), S(2, 2)], [[Close], [D(1)]], any;
     a_second_send_is_dropped_against_close: Ring(0), [S(1, 1), S(2, 2)], [[Close], [D(2)]], any;
     a_send_is_dropped_against_a_place: Linked(1), [S(1, 1), S(2, 2)], [[D(2)], [TR, Close]], any;
-    a_send_is_dropped_against_a_place_and_close - 1: Linked(1), [S(1, 1), S(2, 2)], [[TR], [D(2)], [Close]], any;
 }
 
 /// It is full before the first receive, and never after it: what goes is the first value, or none.

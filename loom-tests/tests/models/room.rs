@@ -8,7 +8,6 @@ table! {
     meet: Linked(1), [], [[S(1, 1)], [R(2)]], any;
     place_against_a_sender: Linked(1), [S(1, 1)], [[TR], [S(2, 2)]], any;
     place_for_one_of_two: Linked(1), [S(1, 1)], [[TR], [S(2, 2)], [S(3, 3)]], any;
-    place_against_join: Linked(1), [S(1, 1), S(2, 2)], [[TR, TR], [S(3, 3)]], any;
     sender_taken_back: Linked(1), [S(1, 1), S(2, 2)], [[Inner(2)], [TR, TR]], any;
     sender_dropped: Linked(1), [S(1, 1), S(2, 2)], [[D(2), S(2, 3)], [TR, TR]], any;
     second_sender_leaves: Linked(1), [S(1, 1), S(2, 2), S(3, 3)], [[D(3)], [TR, TR]], any;

@@ -265,19 +265,6 @@ fn the_default_mutex_barges() {
     drop(never.must_be_ready("the first one too, once it is polled"));
 }
 
-/// M3: the first waiter was told and is not polled; another one that is polled finds the lock free and takes it.
-#[test]
-fn a_polled_waiter_passes_one_that_is_not() {
-    let mutex = Mutex::new(0);
-    let guard = mutex.try_lock().expect("free");
-    let (mut never, mut polled) = (mutex.lock(), mutex.lock());
-    never.must_wait("held");
-    polled.must_wait("held");
-    drop(guard);
-    drop(polled.must_be_ready("M3: the lock is free, and the waiter before this one blocks nobody"));
-    drop(never.must_be_ready("it is free again"));
-}
-
 /// M4: `unlock_fair` hands over to the first waiter in line. Those that were woken by an earlier unlock and have not run
 /// yet, while somebody barged in, are not in line; if nobody else is, the lock is free for them.
 #[test]
@@ -523,19 +510,6 @@ fn sizes() {
     assert!(size_of::<Mutex<u64>>() <= 24 + 2 * word + shown);
     assert_eq!(size_of::<MutexGuard<'_, u64>>(), size_of::<usize>());
     assert!(size_of::<Lock<'_, u64>>() <= 32 + word);
-}
-
-/// M3: a waiter behind one that is never polled again is woken, and gets the lock.
-#[test]
-fn a_waiter_behind_one_that_is_not_polled_is_woken() {
-    let mutex = Mutex::new(0);
-    let guard = mutex.try_lock().expect("free");
-    let (mut never, mut sleeping) = (mutex.lock(), mutex.lock());
-    never.must_wait("held");
-    let woken = sleeping.must_wait("held");
-    drop(guard);
-    assert!(woken.was_woken(), "M3: it need not wait for the one before it");
-    drop(sleeping.must_be_ready("M3: the lock is free"));
 }
 
 /// M3: no waiter is forgotten: after each unlock somebody who will run is told.
