@@ -166,30 +166,32 @@ impl Group {
 
     /// Ready when it is cancelled. One waits at a time, here or in [`poll_over`](Self::poll_over).
     pub(crate) fn poll_cancelled(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut waker = Some(cx.waker().clone());
-        let mut inner = self.0.lock();
-        std::mem::swap(&mut inner.waker, &mut waker);
-        let cancelled = inner.cancelled;
-        drop(inner);
-        discard(waker);
-        if cancelled { Poll::Ready(()) } else { Poll::Pending }
+        if self.wait(cx, |inner| inner.cancelled) { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Ready when no member is left; then the group is over, and this gives its failure.
     pub(crate) fn poll_over(&self, cx: &mut Context<'_>) -> Poll<Option<Failure>> {
-        let mut waker = Some(cx.waker().clone());
-        let mut inner = self.0.lock();
-        std::mem::swap(&mut inner.waker, &mut waker);
-        if !inner.members.is_empty() {
-            drop(inner);
-            discard(waker);
-            self.note();
-            return Poll::Pending;
+        let is_over = self.wait(cx, |inner| {
+            let is_empty = inner.members.is_empty();
+            inner.cancelled |= is_empty;
+            is_empty
+        });
+        if is_over {
+            return Poll::Ready(self.leave());
         }
-        inner.cancelled = true;
-        drop(inner);
-        discard(waker);
-        Poll::Ready(self.leave())
+        self.note();
+        Poll::Pending
+    }
+
+    /// Leaves the waker, then asks.
+    fn wait(&self, cx: &mut Context<'_>, ask: impl FnOnce(&mut Inner) -> bool) -> bool {
+        let waker = cx.waker().clone();
+        let (answer, before) = {
+            let mut inner = self.0.lock();
+            (ask(&mut inner), inner.waker.replace(waker))
+        };
+        discard(before);
+        answer
     }
 
     /// Notes that the fiber that runs here waits for all members, if it is inspected. (For this many of them. One that ends is no

@@ -222,7 +222,7 @@ impl<T: Entry> Crew<T> {
             {
                 sleepers.watch = None;
             }
-            let looks = !all && !self.is_alone();
+            let looks = !all;
             let is_better = |than: &Watch| {
                 (looks && !than.looks) || until.is_some_and(|at| than.until.is_none_or(|than| at < than))
             };
