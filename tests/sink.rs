@@ -16,7 +16,7 @@ use leno::channel::{Builder, IntoSink, Receiver, SendError, SendSink, TryRecvErr
 use leno::fiber::{Cord, spawn_local, yield_now};
 use leno::{bounded, rendezvous, unbounded};
 
-use support::{CountingWaker, Kind, PollExt, Tracker};
+use support::{CountingWaker, Kind, PollExt, Tracker, panicking_waker};
 
 /// A rendezvous, rings, a bounded one in blocks, and one without a bound.
 const KINDS: [Kind; 5] =
@@ -248,16 +248,10 @@ fn an_item_too_many() {
 /// C13: the waker of a receiver panics: the item was sent, and the sink goes on.
 #[test]
 fn a_waker_that_panics_loses_nothing() {
-    struct Panics;
-    impl Wake for Panics {
-        fn wake(self: Arc<Self>) {
-            panic!("a waker");
-        }
-    }
     for kept in [false, true] {
         let (tx, rx) = rendezvous();
         let mut receiving = rx.recv();
-        let panics = Waker::from(Arc::new(Panics));
+        let panics = panicking_waker();
         let mut sink = tx.into_sink();
         assert!(sink.ready().is_ready());
         if kept {

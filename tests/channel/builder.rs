@@ -16,6 +16,8 @@ use leno::fiber::Runtime;
 use leno::select::Select;
 use leno::{Receiver, Sender, conflated, rendezvous, select, select_biased};
 
+use crate::support::panicking_waker;
+
 const CAPACITIES: [Option<usize>; 6] = [Some(0), Some(1), Some(3), Some(64), Some(1000), None];
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
@@ -756,15 +758,9 @@ fn a_drop_that_panics_at_an_overflow() {
 /// C29: what a forced send has taken out does not get lost if the waker of the receiver that it serves panics.
 #[test]
 fn a_waker_that_panics_at_a_forced_send() {
-    struct Bomb;
-    impl std::task::Wake for Bomb {
-        fn wake(self: Arc<Self>) {
-            panic!("it goes off");
-        }
-    }
     let world = World::<0>::new(Some(1), Overflow::DropOldest);
     let mut receiving = world.rx().recv();
-    let waker = Waker::from(Arc::new(Bomb));
+    let waker = panicking_waker();
     assert!(Pin::new(&mut receiving).poll(&mut Context::from_waker(&waker)).is_pending());
     assert!(panics(|| _ = world.tx().force_send(world.token())));
     let Poll::Ready(Ok(token)) = poll(&mut receiving) else { panic!("it was handed over") };

@@ -14,31 +14,14 @@ use leno::channel::{
 };
 use leno::{Receiver, Sender, block_on, bounded, rendezvous, select_biased, unbounded};
 
+use crate::support::{CountingWaker, PollExt};
+
 /// Rings, and linked channels.
 const CAPACITIES: [usize; 4] = [1, 2, 64, 1000];
 
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, SeqCst);
-    }
-}
-
-impl Count {
-    fn get(&self) -> usize {
-        self.0.load(SeqCst)
-    }
-}
-
-fn poll<F: Future + Unpin>(future: &mut F, count: &Arc<Count>) -> Poll<F::Output> {
-    let waker = Waker::from(Arc::clone(count));
-    Pin::new(future).poll(&mut Context::from_waker(&waker))
-}
-
+/// With another waker each time.
 fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
-    poll(future, &Arc::default())
+    future.poll_once(&CountingWaker::new())
 }
 
 fn fill(tx: &Sender<usize>, count: usize) {
@@ -93,12 +76,12 @@ fn sends_to_a_waiting_receiver() {
     for capacity in CAPACITIES {
         let (tx, rx) = bounded(capacity);
         let permits = (0..capacity).map(|_| tx.try_reserve().unwrap()).collect::<Vec<_>>();
-        let (mut receiving, woken) = (rx.recv(), Arc::<Count>::default());
-        assert!(poll(&mut receiving, &woken).is_pending());
+        let (mut receiving, woken) = (rx.recv(), CountingWaker::new());
+        assert!(receiving.poll_once(&woken).is_pending());
         let mut permits = permits.into_iter();
         permits.next().unwrap().send(5).unwrap();
-        assert_eq!(woken.get(), 1);
-        assert_eq!(poll(&mut receiving, &woken), Poll::Ready(Ok(5)));
+        assert_eq!(woken.count(), 1);
+        assert_eq!(receiving.poll_once(&woken), Poll::Ready(Ok(5)));
         assert!(!tx.is_full());
         tx.assert_valid();
     }
@@ -119,16 +102,16 @@ fn dropped_reservation_passes_its_place_on() {
                 permit = Some(tx.try_reserve().unwrap());
             }
             let (mut first, mut second) = (tx.reserve(), tx.reserve());
-            let (one, two) = (Arc::<Count>::default(), Arc::<Count>::default());
-            assert!(poll(&mut first, &one).is_pending() && poll(&mut second, &two).is_pending());
+            let (one, two) = (CountingWaker::new(), CountingWaker::new());
+            assert!(first.poll_once(&one).is_pending() && second.poll_once(&two).is_pending());
             if freed_by_a_receive {
                 rx.try_recv().unwrap();
             }
             drop(permit);
-            assert_eq!((one.get(), two.get()), (1, 0));
+            assert_eq!((one.count(), two.count()), (1, 0));
             drop(first);
-            assert_eq!(two.get(), 1);
-            let Poll::Ready(Ok(permit)) = poll(&mut second, &two) else { panic!("it has the place") };
+            assert_eq!(two.count(), 1);
+            let Poll::Ready(Ok(permit)) = second.poll_once(&two) else { panic!("it has the place") };
             assert!(tx.is_full());
             drop(permit);
             assert!(!tx.is_full());
@@ -417,13 +400,13 @@ fn futures() {
     for capacity in CAPACITIES {
         let (tx, rx) = bounded(capacity);
         fill(&tx, capacity);
-        let (a, b) = (Arc::<Count>::default(), Arc::<Count>::default());
+        let (a, b) = (CountingWaker::new(), CountingWaker::new());
         let mut waits = tx.reserve();
-        assert!(poll(&mut waits, &a).is_pending() && poll(&mut waits, &b).is_pending());
+        assert!(waits.poll_once(&a).is_pending() && waits.poll_once(&b).is_pending());
         assert!(!waits.is_terminated());
         rx.try_recv().unwrap();
-        assert_eq!((a.get(), b.get()), (0, 1));
-        assert!(poll(&mut waits, &b).is_ready());
+        assert_eq!((a.count(), b.count()), (0, 1));
+        assert!(waits.poll_once(&b).is_ready());
         assert!(waits.is_terminated());
         // The permit went with the poll: its place is free.
         std::mem::forget(tx.try_reserve().unwrap());

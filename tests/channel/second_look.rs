@@ -19,7 +19,7 @@ use leno::sync::{self, Notify, RwLock, Semaphore, WaitGroup};
 use leno::{bounded, fiber, rendezvous, sleep, unbounded};
 use rand::RngExt as _;
 
-use crate::support::{Event, PollExt, Tracker, hooked_waker, panicking_waker};
+use crate::support::{Defer, Event, PollExt, Tracker, hooked_waker, panicking_waker};
 
 /// C1, C29: a select that is polled again after a waker has panicked in it sends its value once.
 #[test]
@@ -339,15 +339,6 @@ fn a_destructor_of_a_thread_may_spawn() {
         rand::rng().random::<u64>()
     });
     ending.join().expect("it ends");
-}
-
-/// Calls this as it is dropped.
-struct AtItsEnd<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for AtItsEnd<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
 }
 
 /// Panics as it is polled, and as it is dropped.
@@ -778,11 +769,11 @@ fn a_waker_panics_during_a_panic() {
     for capacity in [0, 1, 64, 1000] {
         let (tx, rx) = bounded(capacity);
         let mut receiving = waits!(rx.recv());
-        dropped_in_a_panic("what sends", AtItsEnd(|| tx.try_send(1).expect("somebody receives")));
+        dropped_in_a_panic("what sends", Defer(|| tx.try_send(1).expect("somebody receives")));
         assert_eq!(receiving.must_be_ready("it was handed over"), Ok(1));
         (0..capacity).for_each(|_| tx.try_send(2).expect("there is room"));
         let mut sending = waits!(tx.send(3));
-        dropped_in_a_panic("what receives", AtItsEnd(|| _ = rx.try_recv().expect("a value")));
+        dropped_in_a_panic("what receives", Defer(|| _ = rx.try_recv().expect("a value")));
         sending.must_be_ready("it was taken, or has room").expect("open");
         assert_eq!(rx.len(), capacity);
     }
@@ -836,7 +827,7 @@ fn a_waker_panics_during_a_panic() {
 
     // And beside what a closure owns that is still in its queue.
     for _ in 0..20 {
-        let owns = AtItsEnd(|| panic!("planted: what the closure owns"));
+        let owns = Defer(|| panic!("planted: what the closure owns"));
         let queued = waits!(fiber::unblock(move || drop(owns)));
         bomb.store(true, Relaxed);
         let _ = catch_unwind(AssertUnwindSafe(|| drop(queued)));
@@ -858,7 +849,7 @@ fn a_waker_panics_during_a_panic() {
         let mut parks = fiber::park();
         assert!(parks.poll_with(&panicking_waker()).is_pending());
         let me = fiber::current();
-        dropped_in_a_panic("what wakes it", AtItsEnd(move || me.unpark()));
+        dropped_in_a_panic("what wakes it", Defer(move || me.unpark()));
     });
     let given = catch_unwind(AssertUnwindSafe(|| leno::block_on(Twice)));
     assert_eq!(given.unwrap_err().downcast_ref(), Some(&"planted: the poll"));
@@ -888,7 +879,7 @@ fn a_value_panics_in_its_drop_during_a_panic() {
     let in_a_panic = |dropped: &mut dyn FnMut()| {
         armed.store(true, Relaxed);
         let panic = catch_unwind(AssertUnwindSafe(|| {
-            let _dropped = AtItsEnd(dropped);
+            let _dropped = Defer(dropped);
             panic!("planted");
         }));
         armed.store(false, Relaxed);

@@ -1,6 +1,6 @@
 //! Several futures in one fiber: race, join_all, map_concurrent, and what tells about futures.
 
-use crate::support::{CountingWaker, Drops, OnDrop, SECOND, SeqCst, Stash, cord, in_time};
+use crate::support::{CountingWaker, Drops, OnDrop, SECOND, SeqCst, Stash, cord, in_time, message_of};
 use futures_core::stream::FusedStream;
 use futures_lite::Stream;
 use leno::fiber::{
@@ -25,9 +25,7 @@ fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
 
 /// The message of the panic of `f`.
 fn panic_of<R>(f: impl FnOnce() -> R) -> String {
-    let payload = catch_unwind(AssertUnwindSafe(f)).map(drop).unwrap_err();
-    let message = payload.downcast_ref::<String>().cloned();
-    message.or_else(|| payload.downcast_ref::<&str>().map(|s| s.to_string())).expect("a message")
+    message_of(catch_unwind(AssertUnwindSafe(f)).map(drop).unwrap_err())
 }
 
 /// Pending for ever, counts its drop.

@@ -1,6 +1,6 @@
 //! Parts of a task that run on another runtime or on a thread of their own.
 
-use crate::support::{Drops, Latch, SeqCst, Stash, in_time, until};
+use crate::support::{Drops, Latch, SeqCst, Stash, in_time, message_of, until};
 use leno::fiber::{self, Cord, Handle, Runtime, on, on_new_thread, shield};
 use std::future::{Future, poll_fn};
 use std::io;
@@ -9,11 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-
-fn message(payload: Box<dyn std::any::Any + Send>) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap()
-}
 
 #[test]
 fn runs_there_and_comes_back() {
@@ -67,14 +62,14 @@ fn a_panic_comes_back_and_so_does_the_end_of_the_runtime() {
         let panics = catch_unwind(AssertUnwindSafe(|| {
             leno::block_on(on(&there, async { panic!("there") }));
         }));
-        assert_eq!(message(panics.unwrap_err()), "there");
+        assert_eq!(message_of(panics.unwrap_err()), "there");
         let stash = Stash::default();
         let mut sent = on(&there, stash.pending());
         assert!(std::pin::Pin::new(&mut sent).poll(&mut Context::from_waker(Waker::noop())).is_pending());
         until(|| stash.polls() == 1);
         drop(there);
         let ended = catch_unwind(AssertUnwindSafe(|| leno::block_on(sent)));
-        assert!(message(ended.unwrap_err()).contains("keep its runtime"));
+        assert!(message_of(ended.unwrap_err()).contains("keep its runtime"));
     });
 }
 
@@ -89,7 +84,7 @@ fn a_thread_of_its_own() {
         let bad = leno::block_on(on_new_thread("zero\0byte", || ()));
         assert_eq!(bad.unwrap_err().kind(), io::ErrorKind::InvalidInput);
         let panics = catch_unwind(|| leno::block_on(on_new_thread("own", || panic!("own"))));
-        assert_eq!(message(panics.unwrap_err()), "own");
+        assert_eq!(message_of(panics.unwrap_err()), "own");
     });
 }
 

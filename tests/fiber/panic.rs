@@ -1,6 +1,6 @@
 //! Panics stay in their fiber, and somebody is told.
 
-use crate::support::{Defer, SeqCst, until};
+use crate::support::{Defer, SeqCst, panicking_waker, until};
 use leno::fiber::{Builder, Cord, JoinError, JoinHandle, Runtime};
 use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -200,19 +200,13 @@ fn a_panic_of_block_ons_future_goes_through_and_leaves_the_executor_usable() {
 
 #[test]
 fn a_panicking_waker_of_a_joiner_kills_nobody() {
-    struct Angry;
-    impl std::task::Wake for Angry {
-        fn wake(self: Arc<Self>) {
-            panic!("woken");
-        }
-    }
     let runtime = Runtime::builder().workers(1).build().unwrap();
     let (go, gone) = std::sync::mpsc::channel::<()>();
     let mut fiber = runtime.spawn(async move {
         gone.recv().unwrap();
         4
     });
-    let waker = std::task::Waker::from(Arc::new(Angry));
+    let waker = panicking_waker();
     let mut cx = std::task::Context::from_waker(&waker);
     assert!(std::pin::Pin::new(&mut fiber).poll(&mut cx).is_pending());
     go.send(()).unwrap();

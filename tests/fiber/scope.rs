@@ -1,6 +1,6 @@
 //! Scopes: all fibers of one have ended before it is over, and fail together.
 
-use crate::support::{Defer, Drops, Latch, OnDrop, SeqCst, in_time, until};
+use crate::support::{Defer, Drops, Latch, OnDrop, SeqCst, in_time, panicking_waker, until};
 use leno::fiber::{self, Builder, CancelToken, Cord, Runtime, Scope, TryScope, scope, try_scope};
 use std::cell::Cell;
 use std::future::{Future, pending, poll_fn};
@@ -840,12 +840,6 @@ fn a_panic_after_the_scope_was_dropped_is_told() {
 /// a second panic that is in the way nobody does.
 #[test]
 fn wakers_of_a_scope_that_panic_and_second_panics_end_nothing() {
-    struct Panics;
-    impl std::task::Wake for Panics {
-        fn wake(self: Arc<Self>) {
-            panic!("in a waker");
-        }
-    }
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -872,7 +866,7 @@ fn wakers_of_a_scope_that_panic_and_second_panics_end_nothing() {
                 });
                 pending::<()>().await;
             }));
-            let panics = Waker::from(Arc::new(Panics));
+            let panics = panicking_waker();
             assert!(over.as_mut().poll(&mut Context::from_waker(&panics)).is_pending());
             let given = given.recv_blocking().unwrap();
             go.open();

@@ -1,8 +1,8 @@
 //! Sleeping, time limits, clocks.
 
 use crate::support::{
-    CountingWaker, Defer, Drops, Latch, SECOND, SeqCst, cord, in_time, set_timer, until, waits_for_no_timer,
-    waker,
+    CountingWaker, Defer, Drops, Latch, SECOND, SeqCst, cord, in_time, panicking_waker, set_timer, until,
+    waits_for_no_timer, waker,
 };
 use leno::fiber::{self, Cord, Runtime, Sleep, sleep_until, spawn_local};
 use leno::time::Clock;
@@ -304,18 +304,13 @@ fn timers_that_are_set_while_a_worker_drives_a_cord_are_fired() {
 #[test]
 fn wakers_of_timers_are_called_in_no_fiber() {
     // F12: also where the worker that fires them is in a call that blocks.
-    struct Asks(mpsc::Sender<Option<String>>);
-    impl Wake for Asks {
-        fn wake(self: Arc<Self>) {
-            self.0.send(fiber::try_current().map(|fiber| fiber.to_string())).unwrap();
-        }
-    }
     for blocks in [false, true] {
         in_time(move || {
             let runtime = Runtime::builder().workers(1).build().unwrap();
             let (tell, told) = mpsc::channel();
             drop(runtime.spawn(async move {
-                let _sleep = set_timer(Duration::from_millis(5), &Waker::from(Arc::new(Asks(tell))));
+                let asks = move || tell.send(fiber::try_current().map(|fiber| fiber.to_string())).unwrap();
+                let _sleep = set_timer(Duration::from_millis(5), &waker(asks));
                 if blocks {
                     let (_sender, receiver) = leno::rendezvous::<()>();
                     assert!(receiver.recv_timeout(Duration::from_millis(100)).is_err());
@@ -330,23 +325,20 @@ fn wakers_of_timers_are_called_in_no_fiber() {
 #[test]
 fn wakers_of_timers_that_wait_do_not_pile_up_without_an_end() {
     // F12: while one waits it fires others, which wait.
-    struct Sends(leno::Sender<()>, Arc<[AtomicUsize; 2]>);
-    impl Wake for Sends {
-        fn wake(self: Arc<Self>) {
-            let [now, most] = &*self.1;
-            most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
-            self.0.send_blocking(()).unwrap();
-            now.fetch_sub(1, SeqCst);
-        }
-    }
     in_time(|| {
         const TIMERS: usize = 500;
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let (tx, rx) = leno::bounded(1);
         let depth = Arc::new([const { AtomicUsize::new(0) }; 2]);
-        let waker = Waker::from(Arc::new(Sends(tx, depth.clone())));
+        let of_waker = depth.clone();
+        let sends = waker(move || {
+            let [now, most] = &*of_waker;
+            most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
+            tx.send_blocking(()).unwrap();
+            now.fetch_sub(1, SeqCst);
+        });
         let sleeps =
-            runtime.spawn(async move { [(); TIMERS].map(|()| set_timer(Duration::from_millis(5), &waker)) });
+            runtime.spawn(async move { [(); TIMERS].map(|()| set_timer(Duration::from_millis(5), &sends)) });
         let _sleeps = sleeps.wait().unwrap();
         std::thread::sleep(Duration::from_millis(20));
         (0..TIMERS).for_each(|_| rx.recv_blocking().unwrap());
@@ -357,19 +349,6 @@ fn wakers_of_timers_that_wait_do_not_pile_up_without_an_end() {
 /// F12, F7: what was due with it comes from a timer after it, or ends with the runtime.
 #[test]
 fn a_waker_of_a_timer_may_wait_for_what_was_due_with_it() {
-    struct Receives(leno::Receiver<u8>, mpsc::Sender<u8>, bool);
-    impl Wake for Receives {
-        fn wake(self: Arc<Self>) {
-            let received = if self.2 { Cord::new().block_on(self.0.recv()) } else { self.0.recv_blocking() };
-            self.1.send(received.unwrap()).unwrap();
-        }
-    }
-    struct Sends(leno::Sender<u8>);
-    impl Wake for Sends {
-        fn wake(self: Arc<Self>) {
-            self.0.send_blocking(7).unwrap();
-        }
-    }
     for (ends, workers, by_cord) in [
         (false, 2, false),
         (true, 2, false),
@@ -383,8 +362,11 @@ fn a_waker_of_a_timer_may_wait_for_what_was_due_with_it() {
             let runtime = Runtime::builder().workers(workers).clock(clock).build().unwrap();
             let (tx, rx) = leno::rendezvous();
             let (tell, told) = mpsc::channel();
-            let receives = Waker::from(Arc::new(Receives(rx, tell, by_cord)));
-            let sends = Waker::from(Arc::new(Sends(tx)));
+            let receives = waker(move || {
+                let received = if by_cord { Cord::new().block_on(rx.recv()) } else { rx.recv_blocking() };
+                tell.send(received.unwrap()).unwrap();
+            });
+            let sends = waker(move || tx.send_blocking(7).unwrap());
             let sleeps = runtime.block_on(async { [receives, sends].map(|waker| set_timer(SECOND, &waker)) });
             if ends {
                 drop(runtime);
@@ -400,20 +382,14 @@ fn a_waker_of_a_timer_may_wait_for_what_was_due_with_it() {
 /// F12: time goes on where one waker waits for a virtual clock, in the middle of another one that does.
 #[test]
 fn wakers_of_timers_may_wait_for_another_clock() {
-    struct Calls<F: Fn() + Send + Sync>(F);
-    impl<F: Fn() + Send + Sync> Wake for Calls<F> {
-        fn wake(self: Arc<Self>) {
-            (self.0)();
-        }
-    }
     in_time(|| {
         let build = || Arc::new(Runtime::builder().workers(1).clock(Clock::virtual_time()).build().unwrap());
         let (runtime, other) = (build(), build());
         let (tx, rx) = leno::rendezvous();
         let (tell, told) = mpsc::channel();
         let receives = other.clone();
-        let receives = Calls(move || tell.send(receives.block_on(rx.recv()).unwrap()).unwrap());
-        let sends = Calls(move || {
+        let receives = waker(move || tell.send(receives.block_on(rx.recv()).unwrap()).unwrap());
+        let sends = waker(move || {
             let tx = tx.clone();
             let sending = other.spawn(async move {
                 leno::sleep(SECOND).await;
@@ -421,7 +397,7 @@ fn wakers_of_timers_may_wait_for_another_clock() {
             });
             sending.wait().unwrap();
         });
-        let wakers = [Waker::from(Arc::new(receives)), Waker::from(Arc::new(sends))];
+        let wakers = [receives, sends];
         let sleeps = runtime.block_on(async { wakers.each_ref().map(|waker| set_timer(SECOND, waker)) });
         runtime.block_on(leno::sleep(2 * SECOND));
         assert_eq!(told.recv(), Ok(7));
@@ -460,17 +436,11 @@ fn a_cord_is_not_driven_within_itself() {
 /// F7: a waker that is called within a `block_on` of somebody else's may use one of its own.
 #[test]
 fn a_waker_of_a_timer_may_block_within_a_call_that_blocks() {
-    struct Sends(leno::Sender<u8>);
-    impl Wake for Sends {
-        fn wake(self: Arc<Self>) {
-            leno::block_on(self.0.send(7)).unwrap();
-        }
-    }
     for workers in [1, 2] {
         in_time(move || {
             let runtime = Runtime::builder().workers(workers).build().unwrap();
             let (tx, rx) = leno::rendezvous();
-            let sends = Waker::from(Arc::new(Sends(tx)));
+            let sends = waker(move || leno::block_on(tx.send(7)).unwrap());
             let fiber = runtime.spawn(async move {
                 let sleep = set_timer(Duration::from_millis(1), &sends);
                 let received = leno::block_on(rx.recv());
@@ -901,17 +871,11 @@ fn dropped_by_the_waker_before_it() {
 
 #[test]
 fn a_panicking_waker_loses_nobody_elses_timer() {
-    struct Angry;
-    impl Wake for Angry {
-        fn wake(self: Arc<Self>) {
-            panic!("woken");
-        }
-    }
     let cord = cord();
     cord.block_on(async {
         let start = fiber::now();
         let mut angry = leno::sleep(SECOND);
-        let waker = Waker::from(Arc::new(Angry));
+        let waker = panicking_waker();
         assert!(Pin::new(&mut angry).poll(&mut Context::from_waker(&waker)).is_pending());
         leno::sleep(SECOND).await;
         assert_eq!(fiber::now() - start, SECOND);
@@ -948,21 +912,18 @@ fn a_waker_that_waits_for_a_fiber_finds_another_worker_for_it() {
 #[test]
 fn a_waker_may_set_and_drop_timers_while_it_is_woken() {
     // The timers' lock isn't held.
-    struct Busy(std::sync::Mutex<Option<Sleep>>);
-    impl Wake for Busy {
-        fn wake(self: Arc<Self>) {
-            drop(self.0.lock().unwrap().take());
-            let mut another = leno::sleep(SECOND);
-            let _ = Pin::new(&mut another).poll(&mut Context::from_waker(Waker::noop()));
-        }
-    }
     let cord = cord();
     cord.block_on(async {
         let mut other = leno::sleep(5 * SECOND);
         assert!(poll_fn(|cx| Poll::Ready(Pin::new(&mut other).poll(cx).is_pending())).await);
-        let waker = Waker::from(Arc::new(Busy(std::sync::Mutex::new(Some(other)))));
+        let other = std::sync::Mutex::new(Some(other));
+        let busy = waker(move || {
+            drop(other.lock().unwrap().take());
+            let mut another = leno::sleep(SECOND);
+            let _ = Pin::new(&mut another).poll(&mut Context::from_waker(Waker::noop()));
+        });
         let mut sleep = leno::sleep(SECOND);
-        assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&busy)).is_pending());
         leno::sleep(2 * SECOND).await;
     });
 }
@@ -1109,12 +1070,6 @@ fn whether_it_is_over_is_said_by_the_clock_that_is_asked() {
 /// Those that are found due at one time are woken in the order of their deadlines, whenever they were set.
 #[test]
 fn what_is_overdue_is_woken_in_the_order_of_deadlines() {
-    struct Notes(usize, Arc<std::sync::Mutex<Vec<usize>>>);
-    impl Wake for Notes {
-        fn wake(self: Arc<Self>) {
-            self.1.lock().unwrap().push(self.0);
-        }
-    }
     Cord::new().block_on(async {
         let log = Arc::<std::sync::Mutex<Vec<usize>>>::default();
         // (On a busy machine some may be over before they are set: then all are set anew.)
@@ -1122,8 +1077,9 @@ fn what_is_overdue_is_woken_in_the_order_of_deadlines() {
             let start = fiber::now() + Duration::from_millis(5);
             let set = [3, 0, 4, 1, 2].map(|at| {
                 let mut sleep = sleep_until(start + at as u32 * Duration::from_micros(1));
-                let waker = Waker::from(Arc::new(Notes(at, log.clone())));
-                let set = Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending();
+                let log = log.clone();
+                let notes = waker(move || log.lock().unwrap().push(at));
+                let set = Pin::new(&mut sleep).poll(&mut Context::from_waker(&notes)).is_pending();
                 (sleep, set)
             });
             if set.iter().all(|(_, set)| *set) {

@@ -1,7 +1,7 @@
 //! A runtime's workers: who runs what, what waits behind a long poll, and how they end. The polls that do not end in these
 //! tests block on something of std's, of which leno knows nothing; what they wait for has to be run by another worker.
 
-use crate::support::{Defer, Drops, Latch, SeqCst, Stash, in_time, set_timer, until};
+use crate::support::{Defer, Drops, Latch, SeqCst, Stash, in_time, set_timer, until, waker};
 use leno::Receiver;
 use leno::channel::oneshot;
 use leno::fiber::{self, Cord, FiberRef, Runtime, yield_now};
@@ -124,7 +124,7 @@ fn timers_of_a_stuck_worker_are_fired_by_a_busy_one() {
                 let stuck = runtime.spawn(async {
                     let (done, slept) = mpsc::channel();
                     // Set on this worker.
-                    let _sleep = set_timer(Duration::from_millis(3), &Waker::from(Arc::new(Sends(done))));
+                    let _sleep = set_timer(Duration::from_millis(3), &waker(move || done.send(()).unwrap()));
                     slept.recv().unwrap();
                 });
                 stuck.wait().unwrap();
@@ -154,15 +154,6 @@ fn what_a_stuck_worker_keeps_waiting_is_run_by_a_busy_one() {
     });
 }
 
-/// A waker that is not a fiber's.
-struct Sends(mpsc::Sender<()>);
-
-impl Wake for Sends {
-    fn wake(self: Arc<Self>) {
-        self.0.send(()).unwrap();
-    }
-}
-
 #[test]
 fn timers_of_a_stuck_worker_are_fired_by_one_that_blocks() {
     // F10, C25: nobody sleeps elsewhere.
@@ -174,7 +165,7 @@ fn timers_of_a_stuck_worker_are_fired_by_one_that_blocks() {
             // (Most of the time the other one sleeps by then.)
             std::thread::sleep(Duration::from_millis(20));
             let (done, slept) = mpsc::channel();
-            let _sleep = set_timer(Duration::from_millis(3), &Waker::from(Arc::new(Sends(done))));
+            let _sleep = set_timer(Duration::from_millis(3), &waker(move || done.send(()).unwrap()));
             slept.recv().unwrap();
             drop(tx);
         });

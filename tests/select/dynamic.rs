@@ -19,7 +19,7 @@ use leno::select::{Operation, RecvToken, Select, SelectFuture, SendToken, foreig
 use leno::{Receiver, Sender, bounded, rendezvous};
 
 use crate::support::{
-    Crew, Kind, Place, PollExt, Tracked, Tracker, hardly, impatient_peer, panicking_waker, within,
+    Crew, Kind, Place, PollExt, Tracked, Tracker, hardly, impatient_peer, message_of, panicking_waker, within,
 };
 use crate::{KINDS, each_place, impls};
 
@@ -45,11 +45,7 @@ fn served<'s, 'a>(set: &'s mut Select<'a>, serve: impl FnOnce()) -> Operation<'s
 
 #[track_caller]
 pub(crate) fn panic_message(misuse: impl FnOnce()) -> String {
-    let panic = catch_unwind(AssertUnwindSafe(misuse)).expect_err("must panic");
-    match panic.downcast::<&str>() {
-        Ok(message) => message.to_string(),
-        Err(panic) => *panic.downcast::<String>().expect("a message"),
-    }
+    message_of(catch_unwind(AssertUnwindSafe(misuse)).expect_err("must panic"))
 }
 
 /// S1, S3, S5, S9: ready or not, by `try_select`, by a first poll, and after a wait: one operation happens, and no other.

@@ -1,7 +1,6 @@
 //! S9: operations that are lent to a select as `&mut`.
 
 use std::future::pending;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_core::FusedFuture;
@@ -11,6 +10,7 @@ use leno::select::{Selected2, Selected3, Selected4, foreign, select, select_bias
 use leno::sync::{Mutex, Notify, OwnedRwLockUpgradableReadGuard, RwLock, Semaphore};
 
 use crate::KINDS;
+use crate::dynamic::panic_message;
 use crate::support::{PollExt, Tracker};
 
 /// S9: a send that was made in the branch drops its value when it loses; a lent one keeps it, whether the select was
@@ -431,12 +431,4 @@ fn a_completed_operation_whose_owner_is_gone_panics_when_it_is_used_again() {
     let (tx, rx) = leno::channel::oneshot::channel();
     tx.send(1).expect("the receiver is there");
     misused!(rx);
-}
-
-fn panic_message(misuse: impl FnOnce()) -> String {
-    let panic = catch_unwind(AssertUnwindSafe(misuse)).expect_err("must panic");
-    match panic.downcast::<&str>() {
-        Ok(message) => message.to_string(),
-        Err(panic) => *panic.downcast::<String>().expect("a message"),
-    }
 }

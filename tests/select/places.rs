@@ -14,7 +14,7 @@ use leno::select::{Selected2, Selected4, foreign, select, select_biased};
 use leno::sync::Mutex;
 use leno::{bounded, rendezvous};
 
-use crate::support::{Crew, Kind, Place, PollExt, Tracker, hardly, impatient_peer, within};
+use crate::support::{Crew, Kind, Place, PollExt, Tracker, hardly, impatient_peer, message_of, within};
 use crate::{KINDS, choose, each_place};
 
 /// S1, C1, M8: parties that send, receive and lock by one select, beside plain ones, until the channel closes.
@@ -309,11 +309,7 @@ fn blocking_inside_a_fiber() {
                     _ => drop(selecting.wait_deadline(Instant::now() + Duration::from_secs(3600))),
                 }
             });
-            let panic = cord.block_on(fiber).expect_err("C25: panics").into_panic();
-            let message = match panic.downcast::<String>() {
-                Ok(message) => *message,
-                Err(panic) => panic.downcast::<&str>().expect("a message").to_string(),
-            };
+            let message = message_of(cord.block_on(fiber).expect_err("C25: panics").into_panic());
             assert!(message.contains("unblock") && message.contains("select"), "C25: {message}");
         }
     });

@@ -2,6 +2,7 @@
 
 use leno::fiber::Cord;
 use leno::time::{Clock, Sleep};
+use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -60,6 +61,15 @@ pub(crate) struct Defer<F: FnMut()>(pub(crate) F);
 impl<F: FnMut()> Drop for Defer<F> {
     fn drop(&mut self) {
         (self.0)();
+    }
+}
+
+/// What a panic says.
+#[track_caller]
+pub(crate) fn message_of(panic: Box<dyn Any + Send>) -> String {
+    match panic.downcast::<&str>() {
+        Ok(message) => message.to_string(),
+        Err(panic) => *panic.downcast::<String>().expect("a message"),
     }
 }
 

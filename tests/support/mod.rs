@@ -14,8 +14,8 @@ pub(crate) mod tracked;
 
 pub(crate) use crew::{Crew, Place};
 pub(crate) use fibers::{
-    Defer, Drops, Latch, OnDrop, SECOND, SeqCst, Stash, cord, in_time, keep_warnings, set_timer, until,
-    waits_for_no_timer, waker, warnings,
+    Defer, Drops, Latch, OnDrop, SECOND, SeqCst, Stash, cord, in_time, keep_warnings, message_of, set_timer,
+    until, waits_for_no_timer, waker, warnings,
 };
 pub(crate) use hooked::{Event, hooked_waker, panicking_waker, unequal_waker};
 pub(crate) use kind::Kind;

@@ -12,7 +12,7 @@ use leno::fiber::{Cord, Runtime};
 use leno::{Receiver, Sender};
 
 use crate::each_place;
-use crate::support::{Crew, Kind, Place, Tracker};
+use crate::support::{Crew, Kind, Place, Tracker, message_of};
 
 const KINDS: [Kind; 5] =
     [Kind::Rendezvous, Kind::Bounded(1), Kind::Bounded(2), Kind::Bounded(64), Kind::Bounded(5000)];
@@ -298,13 +298,8 @@ fn blocking_in_a_cords_fiber_panics_with_advice() {
             let (tx, rx) = Kind::Rendezvous.open();
             let fiber = cord.spawn_local(async move { misuse(tx, rx) });
             let error = cord.block_on(fiber).expect_err("C25: blocking on a cord panics");
-            let panic = error.into_panic();
-            panic
-                .downcast_ref::<&str>()
-                .map(|s| s.to_string())
-                .or_else(|| panic.downcast::<String>().ok().map(|s| *s))
+            message_of(error.into_panic())
         });
-        let message = message.expect("C25: the panic says something");
         assert!(message.contains("unblock"), "C25: misuse {i}: names `unblock`, got: {message}");
         assert!(message.contains(form), "C25: misuse {i}: names the async form of {form}, got: {message}");
     }

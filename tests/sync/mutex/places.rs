@@ -6,7 +6,7 @@ use leno::fiber::{Cord, Runtime};
 use leno::sync::Mutex;
 
 use crate::each_place;
-use crate::support::{Crew, Place, within};
+use crate::support::{Crew, Place, message_of, within};
 
 fn both<T: Copy>(value: T) -> [Arc<Mutex<T>>; 2] {
     [Arc::new(Mutex::new(value)), Arc::new(Mutex::fair(value))]
@@ -158,13 +158,8 @@ fn blocking_on_a_cord_panics_with_advice() {
         let _guard = mutex.try_lock().expect("free");
         let held = Arc::clone(&mutex);
         let fiber = cord.spawn_local(async move { drop(held.lock_blocking()) });
-        let panic = cord.block_on(fiber).expect_err("C25: blocking on a cord panics").into_panic();
-        panic
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()))
+        message_of(cord.block_on(fiber).expect_err("C25: blocking on a cord panics").into_panic())
     });
-    let message = message.expect("C25: the panic says something");
     assert!(
         message.contains("unblock") && message.contains("lock"),
         "C25: names what to use, got: {message}"
