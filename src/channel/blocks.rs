@@ -60,8 +60,8 @@
 //! Release and acquire on `ready`: each party that moves it on has acquired what was published before, by `ready`
 //! itself and by the marks; so whoever claims below it sees the values below it.
 //!
-//! Release and acquire on `head` and `tail`, and on what is known of `tail` beside the word: whoever sees a position has acquired
-//! the claim of the slot before, and with that `front` or `back` as it was for it, or later.
+//! Release and acquire on `head` and `tail`, and on what is known of them beside them: whoever sees a position has acquired the claim
+//! of the slot before, and with that `front` or `back` as it was for it, or later.
 //!
 //! # Source
 //!
@@ -99,14 +99,16 @@ pub(super) struct Blocks<T> {
     _rest_of_the_line: [u8; REST_OF_THE_LINE],
 }
 
-/// Behind what senders change, and behind what receivers change. (`shared` asserts that the first comes out right.)
+/// Behind what senders change, and behind what receivers change. (`shared` asserts that these come out right.)
 const UP_TO_THE_LINE: usize = 24 - 2 * size_of::<usize>();
-const REST_OF_THE_LINE: usize = 40 - 2 * size_of::<usize>();
+const REST_OF_THE_LINE: usize = 32 - 2 * size_of::<usize>();
 
 /// What receivers change.
 pub(super) struct Front<T> {
     /// A position, and below it flags: something was given back, or places are wanted.
     pub(super) head: AtomicU64,
+    /// The head, and below it the mark of the thread that has brought it there, as far as is known; see [`linked`](super::linked).
+    pub(super) note: AtomicU64,
     pub(super) block: AtomicPtr<Block<T>>,
     /// What `ready` was when a receiver looked.
     seen_ready: AtomicU64,
@@ -144,7 +146,12 @@ impl<T> Blocks<T> {
             back: Back { block: none(), ready: AtomicU64::new(0) },
             first: AtomicPtr::new(ptr::null_mut()),
             cache: AtomicPtr::new(ptr::null_mut()),
-            front: Front { head: AtomicU64::new(0), block: none(), seen_ready: AtomicU64::new(0) },
+            front: Front {
+                head: AtomicU64::new(0),
+                note: AtomicU64::new(0),
+                block: none(),
+                seen_ready: AtomicU64::new(0),
+            },
             visitors: AtomicUsize::new(0),
             retired: AtomicPtr::new(ptr::null_mut()),
             _up_to_the_line: [0; UP_TO_THE_LINE],
@@ -185,7 +192,7 @@ impl<T> Blocks<T> {
     }
 
     /// Whether there are slots that are not the last one of their block.
-    const HAS_INSIDE: bool = Block::<T>::SLOTS > 1;
+    pub(super) const HAS_INSIDE: bool = Block::<T>::SLOTS > 1;
 
     /// Whether the value at this position, the head's, has been published. `noted`: what is ready is noted in any case.
     #[inline(always)]

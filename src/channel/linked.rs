@@ -57,7 +57,14 @@
 //! that, by one locked instruction.
 //!
 //! The quick ways leave the last slot of a block to the slow ones: so they make no call but a final one, and what they need stays
-//! in registers. (A locked instruction waits for the stores before it.)
+//! in registers. (A locked instruction waits for the stores before it. And a mark is a call where there is no quick way to
+//! what is a thread's own, as on macOS.)
+//!
+//! A load of what was just exchanged waits for the exchange. So beside the head there is a *note* of it, with the mark of the thread
+//! that has brought it there. Who finds its own mark takes the note for the head, and notes the next one; who finds another one
+//! loads the head, and notes nothing, but for the last value of a block: so where several threads receive they mostly change the
+//! head alone. A note is a look at the head: it is made after the head came there, and the exchange fails if that has gone on. It is
+//! older than a block only if its thread was suspended before it made it: as any look may be.
 //!
 //! Locked instructions, of one value or of several in a block: send 1, or 2 if places are counted, and 2 more where it collects;
 //! receive 1, and of a dynamic set 1 more; a receive that waits 1, and who ends its stay 1 more.
@@ -69,7 +76,8 @@ use super::blocks::{Blocks, FLAGS, ONE, ahead, distance, plus};
 use super::ring::HELD;
 use super::room::{Room, in_count, is_open};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
-use crate::prim::{AtomicU64, Ordering, fence};
+use crate::prim::{self, AtomicU64, Ordering, fence};
+use crate::task;
 use crate::task::thread;
 use crate::wait::{By, Primitive, REST_BITS, Tray, Word};
 
@@ -100,6 +108,12 @@ const FAR: u64 = 1 << (REST_BITS - STEP_BITS - 1);
 const MOST: u64 = (1 << 34) - 2 * LOOK;
 /// How often somebody looks.
 const LOOK: u64 = 1 << 20;
+
+/// What a note says of this thread, below the position; hardly any other one has the same. Never 0.
+#[inline(always)]
+fn mark() -> u64 {
+    task::address_here() as u64 & FLAGS | 1
+}
 
 impl<T> Linked<T> {
     pub(super) fn new(capacity: Option<usize>) -> Self {
@@ -133,12 +147,46 @@ impl<T> Linked<T> {
         self.blocks.front.head.load(Ordering::Acquire)
     }
 
+    #[inline(always)]
+    fn exchange_head(&self, head: u64, next: u64) -> bool {
+        // ORDERING: AcqRel orders receivers with each other.
+        self.blocks.front.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
     /// Claims the slot at `head`, or so many from there on.
     #[inline(always)]
     fn move_head(&self, head: u64, count: u64) -> bool {
         let next = head.wrapping_add(count * ONE);
-        // ORDERING: AcqRel orders receivers with each other.
-        self.blocks.front.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        let mark = mark();
+        let goes_on = self.noted(mark) == Some(head) || Blocks::<T>::is_last(next.wrapping_sub(ONE));
+        let is_moved = self.exchange_head(head, next);
+        if is_moved && goes_on {
+            // (Where there are flags the quick way would lose its exchange.)
+            self.note(if next & FLAGS == 0 { next | mark } else { 0 });
+        }
+        is_moved
+    }
+
+    /// Whether there are notes: not where each value goes the slow way, nor in models, which have enough to look at.
+    const NOTES: bool = Blocks::<T>::HAS_INSIDE && !prim::MODEL;
+
+    /// The head, as this thread has noted it. `None`: another one has, or nobody.
+    #[inline(always)]
+    fn noted(&self, mark: u64) -> Option<u64> {
+        if !Self::NOTES {
+            return None;
+        }
+        // ORDERING: Acquire pairs with `note`.
+        let note = self.blocks.front.note.load(Ordering::Acquire) ^ mark;
+        (note & FLAGS == 0).then_some(note)
+    }
+
+    #[inline(always)]
+    fn note(&self, note: u64) {
+        if Self::NOTES {
+            // ORDERING: Release: who takes this for the head has seen what led to it.
+            self.blocks.front.note.store(note, Ordering::Release);
+        }
     }
 
     /// Says in the head whether there is something that was given back.
@@ -320,13 +368,23 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_take(&self, tray: &mut Tray<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
-        let head = linked.load_head();
+        let mark = mark();
+        let noted = linked.noted(mark);
+        let head = noted.unwrap_or_else(|| linked.load_head());
         if head & FLAGS != 0 {
             return false;
         }
         let Some(block) = linked.blocks.value_inside(head) else { return false };
-        if !linked.move_head(head, 1) {
+        let next = head.wrapping_add(ONE);
+        if !linked.exchange_head(head, next) {
+            if noted.is_some() {
+                // (Others receive as well.)
+                linked.note(0);
+            }
             return false;
+        }
+        if noted.is_some() {
+            linked.note(next | mark);
         }
         // SAFETY: claimed, and published; not the last one. At once.
         unsafe { linked.blocks.take(head, block, tray.place(), false) };

@@ -88,6 +88,7 @@ const UP_TO_THE_LINE: usize = {
 const _: () = assert!(
     prim::MODEL
         || offset_of!(Shared<u64>, line) == CACHE_LINE
+            && size_of::<Blocks<u64>>() == offset_of!(Blocks<u64>, front) + CACHE_LINE
             && (cfg!(feature = "tracing")
                 || size_of::<Shared<u64>>() + offset_of!(Blocks<u64>, front) == 2 * CACHE_LINE)
 );

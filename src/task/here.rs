@@ -120,6 +120,12 @@ prim::thread_local! {
     };
 }
 
+/// An address that is this thread's alone, as long as it runs. 0: it is about to end.
+#[inline(always)]
+pub(crate) fn address() -> usize {
+    HERE.try_with(|here| ptr::from_ref(here).addr()).unwrap_or(0)
+}
+
 /// This thread's budget. `None`: it is about to end.
 #[inline(always)]
 pub(super) fn budget<R>(f: impl FnOnce(&Budget) -> R) -> Option<R> {

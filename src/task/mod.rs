@@ -62,4 +62,5 @@ pub(crate) mod warn;
 pub(crate) mod watch;
 
 pub(crate) use finally::{finally, or_clean, poll_to_end};
+pub(crate) use here::address as address_here;
 pub(crate) use shows::{one_line, shows, unwinds};
