@@ -198,10 +198,8 @@ impl<T> Blocks<T> {
     #[inline(always)]
     fn is_ready(&self, position: u64, noted: bool) -> bool {
         debug_assert_eq!(position & FLAGS, 0);
-        let seen_ready = &self.front.seen_ready;
-        // ORDERING: Acquire, here and below, pairs with whoever has moved `ready` on: the values are there.
-        let seen = seen_ready.load(Ordering::Acquire);
-        if seen.wrapping_sub(position.wrapping_add(ONE)) >= SPAN {
+        if !self.is_known(position) {
+            // ORDERING: Acquire, here and in `is_known`, pairs with whoever has moved `ready` on: the values are there.
             let ahead = self.back.ready.load(Ordering::Acquire).wrapping_sub(position) as i64;
             if ahead <= 0 {
                 return false;
@@ -209,10 +207,18 @@ impl<T> Blocks<T> {
             // (If only one is ready, a note saves nothing; but it must not fall so far behind that it seems ahead: so the slow ways
             // make one at the last slot of each block.)
             if ahead as u64 > ONE || noted {
-                seen_ready.store(position.wrapping_add(ahead.unsigned_abs().min(SPAN)), Ordering::Release);
+                self.front
+                    .seen_ready
+                    .store(position.wrapping_add(ahead.unsigned_abs().min(SPAN)), Ordering::Release);
             }
         }
         true
+    }
+
+    /// Whether a receiver has noted that the value at this position has been published.
+    #[inline(always)]
+    pub(super) fn is_known(&self, position: u64) -> bool {
+        self.front.seen_ready.load(Ordering::Acquire).wrapping_sub(position.wrapping_add(ONE)) < SPAN
     }
 
     /// As [`value`](Self::value), and how many values from there on are published and in this block; `max` at most.

@@ -60,11 +60,13 @@
 //! in registers. (A locked instruction waits for the stores before it. And a mark is a call where there is no quick way to
 //! what is a thread's own, as on macOS.)
 //!
-//! A load of what was just exchanged waits for the exchange. So beside the head there is a *note* of it, with the mark of the thread
-//! that has brought it there. Who finds its own mark takes the note for the head, and notes the next one; who finds another one
-//! loads the head, and notes nothing, but for the last value of a block: so where several threads receive they mostly change the
-//! head alone. A note is a look at the head: it is made after the head came there, and the exchange fails if that has gone on. It is
-//! older than a block only if its thread was suspended before it made it: as any look may be.
+//! A load of what was just exchanged waits for the exchange. So where values are received in a row there is a *note* of the head
+//! beside it, with the mark of the thread that has brought it there. Who finds its own mark takes the note for the head, and notes
+//! the next one; who finds another one, or none, loads the head, and notes nothing. Only who takes the last value of a block makes
+//! the note its own, if there are more values, and otherwise clears it: so where several threads receive they mostly change the
+//! head alone, and a receive that finds one value at a time does without. A note is a look at the head: it is made after the head
+//! came there, and the exchange fails if that has gone on. It is older than a block only if its thread was suspended before it made
+//! it: as any look may be.
 //!
 //! Locked instructions, of one value or of several in a block: send 1, or 2 if places are counted, and 2 more where it collects;
 //! receive 1, and of a dynamic set 1 more; a receive that waits 1, and who ends its stay 1 more.
@@ -157,12 +159,11 @@ impl<T> Linked<T> {
     #[inline(always)]
     fn move_head(&self, head: u64, count: u64) -> bool {
         let next = head.wrapping_add(count * ONE);
-        let mark = mark();
-        let goes_on = self.noted(mark) == Some(head) || Blocks::<T>::is_last(next.wrapping_sub(ONE));
+        let is_noted = self.noted().is_some_and(|(noted, _)| noted == head);
         let is_moved = self.exchange_head(head, next);
-        if is_moved && goes_on {
-            // (Where there are flags the quick way would lose its exchange.)
-            self.note(if next & FLAGS == 0 { next | mark } else { 0 });
+        if is_moved && (is_noted || Blocks::<T>::is_last(next.wrapping_sub(ONE))) {
+            let helps = next & FLAGS == 0 && self.blocks.is_known(next);
+            self.note(if helps { next | mark() } else { 0 });
         }
         is_moved
     }
@@ -170,15 +171,19 @@ impl<T> Linked<T> {
     /// Whether there are notes: not where each value goes the slow way, nor in models, which have enough to look at.
     const NOTES: bool = Blocks::<T>::HAS_INSIDE && !prim::MODEL;
 
-    /// The head, as this thread has noted it. `None`: another one has, or nobody.
+    /// The head, as this thread has noted it, and its mark. `None`: another one has, or nobody.
     #[inline(always)]
-    fn noted(&self, mark: u64) -> Option<u64> {
+    fn noted(&self) -> Option<(u64, u64)> {
         if !Self::NOTES {
             return None;
         }
         // ORDERING: Acquire pairs with `note`.
-        let note = self.blocks.front.note.load(Ordering::Acquire) ^ mark;
-        (note & FLAGS == 0).then_some(note)
+        let note = self.blocks.front.note.load(Ordering::Acquire);
+        if note == 0 {
+            return None;
+        }
+        let mark = mark();
+        (note & FLAGS == mark).then_some((note ^ mark, mark))
     }
 
     #[inline(always)]
@@ -368,9 +373,8 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_take(&self, tray: &mut Tray<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
-        let mark = mark();
-        let noted = linked.noted(mark);
-        let head = noted.unwrap_or_else(|| linked.load_head());
+        let noted = linked.noted();
+        let head = noted.map_or_else(|| linked.load_head(), |(head, _)| head);
         if head & FLAGS != 0 {
             return false;
         }
@@ -383,7 +387,7 @@ impl<T> Shared<T> {
             }
             return false;
         }
-        if noted.is_some() {
+        if let Some((_, mark)) = noted {
             linked.note(next | mark);
         }
         // SAFETY: claimed, and published; not the last one. At once.
