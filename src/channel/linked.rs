@@ -161,7 +161,7 @@ impl<T> Linked<T> {
         let next = head.wrapping_add(count * ONE);
         let is_noted = self.noted().is_some_and(|(noted, _)| noted == head);
         let is_moved = self.exchange_head(head, next);
-        if is_moved && (is_noted || Blocks::<T>::is_last(next.wrapping_sub(ONE))) {
+        if Self::NOTES && is_moved && (is_noted || Blocks::<T>::is_last(next.wrapping_sub(ONE))) {
             let helps = next & FLAGS == 0 && self.blocks.is_known(next);
             self.note(if helps { next | mark() } else { 0 });
         }
@@ -177,21 +177,16 @@ impl<T> Linked<T> {
         if !Self::NOTES {
             return None;
         }
-        // ORDERING: Acquire pairs with `note`.
-        let note = self.blocks.front.note.load(Ordering::Acquire);
-        if note == 0 {
-            return None;
-        }
         let mark = mark();
-        (note & FLAGS == mark).then_some((note ^ mark, mark))
+        // ORDERING: Acquire pairs with `note`.
+        let head = self.blocks.front.note.load(Ordering::Acquire) ^ mark;
+        (head & FLAGS == 0).then_some((head, mark))
     }
 
     #[inline(always)]
     fn note(&self, note: u64) {
-        if Self::NOTES {
-            // ORDERING: Release: who takes this for the head has seen what led to it.
-            self.blocks.front.note.store(note, Ordering::Release);
-        }
+        // ORDERING: Release: who takes this for the head has seen what led to it.
+        self.blocks.front.note.store(note, Ordering::Release);
     }
 
     /// Says in the head whether there is something that was given back.
