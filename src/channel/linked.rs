@@ -635,8 +635,8 @@ pub(super) fn insist<R>(mut step: impl FnMut() -> Step<R>) -> R {
 
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 mod tests {
-    use super::super::bounded;
     use super::super::branch::{Recv, Send};
+    use super::super::{bounded, unbounded};
     use super::*;
     use crate::prim::RING_SLOTS;
     use crate::wait::Operation;
@@ -671,6 +671,41 @@ mod tests {
         unbounded.move_head(0, LOOK);
         unbounded.set_given(true);
         assert!(!unbounded.is_too_long((LOOK - 1) * ONE) && !unbounded.is_too_long(LOOK * ONE));
+    }
+
+    /// A thread that receives values in a row knows the head by its note, whatever others have received; one value at a time it does
+    /// without.
+    #[test]
+    fn a_note_is_of_one_thread() {
+        let ((tx, rx), slots) = (unbounded(), Blocks::<usize>::slots_left(0));
+        let linked = rx.get().linked().expect("it has no bound");
+        let noted = || linked.noted().map(|(head, _)| (head / ONE) as usize);
+        let sends = |values: std::ops::Range<usize>| values.for_each(|value| tx.try_send(value).unwrap());
+        let receives =
+            |values: std::ops::Range<usize>| values.for_each(|value| assert_eq!(rx.try_recv(), Ok(value)));
+        sends(0..5 * slots);
+        receives(0..slots - 1);
+        assert_eq!(noted(), None, "not before the end of a block");
+        receives(slots - 1..slots + 2);
+        assert_eq!(noted(), Some(slots + 2));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                assert_eq!(noted(), None, "it is another thread's");
+                receives(slots + 2..slots + 3);
+            });
+        });
+        assert_eq!(noted(), Some(slots + 2), "that one has noted nothing");
+        receives(slots + 3..slots + 4);
+        assert_eq!(noted(), None, "it was wrong once");
+        receives(slots + 4..3 * slots);
+        assert_eq!(noted(), Some(3 * slots));
+        receives(3 * slots..5 * slots);
+        assert_eq!(noted(), None, "there are no more values");
+        (5 * slots..7 * slots).for_each(|value| {
+            sends(value..value + 1);
+            receives(value..value + 1);
+            assert_eq!(noted(), None, "one at a time");
+        });
     }
 
     /// A thread that is about to wait finds what the shortest way leaves alone: the last value of a block, and the places that
