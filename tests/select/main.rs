@@ -28,8 +28,9 @@ mod types;
 use std::future::Future;
 
 use leno::select::{Branches, Selecting};
+use leno::{Receiver, Sender};
 
-use support::{Kind, Place};
+use support::{Kind, Place, PollExt};
 
 /// The kinds of channels that each contract is tried on.
 const KINDS: [Kind; 5] =
@@ -41,4 +42,18 @@ async fn choose<B: Branches>(at: Place, selecting: Selecting<B>) -> <Selecting<B
         Place::Thread => selecting.wait(),
         _ => selecting.await,
     }
+}
+
+/// C26: of what is sent to a receive that waits behind a forgotten one, the first value may be stranded, no more.
+#[track_caller]
+pub(crate) fn assert_one_is_stranded(tx: &Sender<usize>, rx: &Receiver<usize>) {
+    let mut receiving = rx.recv();
+    let waker = receiving.must_wait("nothing is there");
+    let mut sent = 0;
+    while !waker.was_woken() {
+        assert!(sent < 2, "C26: {rx:?}");
+        tx.try_send(sent).expect("a receiver waits");
+        sent += 1;
+    }
+    assert_eq!(receiving.must_be_ready("C26"), Ok(sent - 1), "{rx:?}");
 }
