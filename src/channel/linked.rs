@@ -639,6 +639,7 @@ mod tests {
     use super::super::{bounded, unbounded};
     use super::*;
     use crate::prim::RING_SLOTS;
+    use crate::prim::thread::scope;
     use crate::wait::Operation;
 
     /// However many join and leave behind one that came late, it is given a new version before it is taken out.
@@ -688,7 +689,7 @@ mod tests {
         assert_eq!(noted(), None, "not before the end of a block");
         receives(slots - 1..slots + 2);
         assert_eq!(noted(), Some(slots + 2));
-        std::thread::scope(|scope| {
+        scope(|scope| {
             scope.spawn(|| {
                 assert_eq!(noted(), None, "it is another thread's");
                 receives(slots + 2..slots + 3);

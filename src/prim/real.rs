@@ -143,6 +143,8 @@ impl Condvar {
 
 pub(crate) mod thread {
     pub(crate) use std::thread::panicking;
+    #[cfg(test)]
+    pub(crate) use std::thread::scope;
     pub(crate) use std::thread::{Builder, JoinHandle, Thread, current, sleep, yield_now};
 
     /// How many threads run at once here.
