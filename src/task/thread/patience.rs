@@ -20,6 +20,7 @@
 //! experiment.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::parker::is_late;
@@ -37,17 +38,18 @@ const YIELDS: u32 = 256;
 /// Bursts of pauses, each twice as long, and yields, before a wait begins.
 const BURSTS: u32 = 6;
 const GLANCES: u32 = 4;
-/// Where much comes: with which burst it begins, and while the supply grows, how many pauses there are between two looks at it,
-/// and altogether at most. (A turn takes longer than a cache line from a core that is far away, 200 ns: a look before that finds
-/// nothing new, as if nothing came.)
-const LONG: u32 = 4;
+/// Where much comes: which bursts there are, the first one alone if it is only to be seen whether much comes, and while the supply
+/// grows, how many pauses there are between two looks at it, and altogether at most. (A turn takes longer than a cache line from a
+/// core that is far away, 200 ns: a look before that finds nothing new, as if nothing came.)
+const LONG: Range<u32> = 4..8;
+const TRIAL: Range<u32> = 4..6;
 const TURN: u32 = 32;
 const LONG_TURN: u32 = 256;
 const GROWTH: u32 = 512;
 /// Pauses before the first look of who lingers.
 const A_WHILE: u32 = 8;
 /// With this many available at once, each costs little compared with the first.
-const SEVERAL: usize = 4;
+const SEVERAL: usize = 3;
 /// After so many glances whose pauses were in vain there are none.
 const VAIN: u32 = 32;
 /// A yield that takes longer than this was a third party's, unless the peers took less than [`A_STEP`] for each step meanwhile:
@@ -74,7 +76,7 @@ struct Patience {
     glances: Cell<u32>,
     /// So many glances in a row had no use of their pauses.
     in_vain: Cell<u32>,
-    /// At the last long first pause there were [`SEVERAL`] at the end of it.
+    /// The last glance found [`SEVERAL`].
     streams: Cell<bool>,
     spins: Cell<u32>,
     yields: Cell<u32>,
@@ -138,10 +140,11 @@ pub(crate) trait Awaited {
 /// (With one slot it comes after one step of the peer or not at all: short pauses, and no yields.)
 ///
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
-/// core on its own. So now and then the first pause is a long one, and as long as that finds several, all of them are. Then the two
-/// take turns: whichever waits goes on doing so while its supply grows, until that is all there can be, and the peer has stopped.
-/// (Two at work on one word at a time take three times as long.) Where each has a word of its own, it waits only until there is
-/// half of it, and both are at work.
+/// core on its own. So if the last glance found several, and now and then to see whether there are, the pauses are long ones. Then
+/// the two take turns: whichever waits goes on doing so while its supply grows, until that is all there can be, and the peer has
+/// stopped. (Two at work on one word at a time take two to three times as long: so one that has turns looks for longer, rather than
+/// lose them because the peer was slow once.) Where each has a word of its own, it waits only until there is half of it, and both
+/// are at work.
 pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> Option<()> {
     if prim::MODEL || is_late(deadline) {
         return None;
@@ -150,7 +153,7 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
         .try_with(|patience| match awaited.prospects().most {
             0 => None,
             1 => patience.spin(1, 1, || awaited.look()),
-            _ => patience.glance(awaited).or_else(|| {
+            most => patience.glance(most, awaited).or_else(|| {
                 patience.let_others_run(deadline, GLANCES, || (awaited.look(), awaited.prospects().progress))
             }),
         })
@@ -229,22 +232,26 @@ fn let_grow(awaited: &impl Awaited) {
 }
 
 impl Patience {
-    fn glance(&self, awaited: &mut impl Awaited) -> Option<()> {
+    fn glance(&self, most: usize, awaited: &mut impl Awaited) -> Option<()> {
         self.glances.set(self.glances.get().wrapping_add(1));
         let probes = self.glances.get() % PROBE == 0;
         let in_vain = self.in_vain.get();
-        let bursts = if probes || in_vain < VAIN { BURSTS } else { 0 };
-        let is_long = self.streams.get() || probes;
-        for burst in if is_long { LONG..LONG + 2 } else { 0..bursts } {
+        let streams = self.streams.get();
+        let bursts = match in_vain {
+            _ if streams => LONG,
+            _ if probes => TRIAL,
+            0..VAIN => 0..BURSTS,
+            _ => 0..0,
+        };
+        for burst in bursts {
             pauses(1 << burst);
-            if is_long {
+            if streams || probes {
                 let_grow(awaited);
             }
             let found = awaited.look();
             if found.is_some() {
-                if is_long {
-                    self.streams.set(awaited.prospects().supply >= SEVERAL);
-                }
+                // (Where it cannot be so nobody needs to look: that takes the peer's cache line.)
+                self.streams.set(most >= SEVERAL && awaited.prospects().supply >= SEVERAL);
                 self.in_vain.set(0);
                 return found;
             }
