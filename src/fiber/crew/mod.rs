@@ -89,7 +89,9 @@ use self::park::Sleepers;
 pub(crate) use self::worker::Worker;
 use self::worker::{KEEP, LATE, MOST_TURNS, Own};
 use crate::fiber::ring::Entry;
-use crate::prim::{AtomicBool, AtomicUsize, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence};
+use crate::prim::{
+    AtomicBool, AtomicUsize, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence, spin_loop,
+};
 use crate::task::{budget, context, thread};
 use crate::time::timers::Timers;
 
@@ -634,7 +636,7 @@ impl<T: Entry> Crew<T> {
                     // SAFETY: by contract.
                     return unsafe { self.take_injected(worker) };
                 }
-                thread::pauses(1);
+                spin_loop();
             }
             let spent = if MODEL { LATE } else { start.elapsed() };
             let mut waits = false;

@@ -10,8 +10,7 @@
 //! microsecond and then sleeps, and to wake that one costs more than a hundred operations. (An async task that finds nothing has left
 //! its thread to others at once, whoever pauses.)
 //!
-//! Nothing relies on it, and nobody is waited for: a pause ends by itself. Its length goes by the clock, as a pause instruction takes
-//! 10 ns on one processor and 50 on another. In models there are no pauses, and nothing is counted.
+//! Nothing relies on it, and nobody is waited for: a pause ends by itself. In models there are no pauses, and nothing is counted.
 //!
 //! Source: the back-off of whoever fails is as old as Ethernet; that it goes by the time between two losses is ours, and so are the
 //! figures, found by experiment: four tasks that send and four that receive, on two workers of tokio, take three quarters of the time
@@ -20,7 +19,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use super::{patience, pauses};
+use super::{patience, pause_for};
 use crate::prim;
 use crate::task::budget;
 
@@ -36,8 +35,6 @@ const SOON: u32 = 8;
 const LONG_AGO: Duration = Duration::from_micros(64);
 /// In a call that blocks, so small a part of it: the very next exchange is lost, too.
 const AT_ONCE: u32 = 4;
-/// Pauses of the processor between two looks at the clock.
-const LOOK: u32 = 8;
 
 struct Losses {
     /// In pauses of [`LEAST`], modulo 2³².
@@ -105,14 +102,8 @@ impl Losses {
     }
 
     fn pause(&self, briefly: bool) {
-        let begun = Instant::now();
-        let pause = self.next(begun, briefly);
-        let mut now = begun;
-        while now - begun < pause {
-            pauses(LOOK);
-            now = Instant::now();
-        }
-        self.ended.set(Some(now));
+        let pause = self.next(Instant::now(), briefly);
+        self.ended.set(Some(pause_for(pause)));
     }
 
     /// How long to pause at `now`.

@@ -275,9 +275,16 @@ pub(crate) fn pause_until(is_so: impl Fn() -> bool) {
     }
 }
 
-/// So many pauses, of 10 to 50 ns each.
-pub(crate) fn pauses(times: u32) {
-    (0..times).for_each(|_| prim::spin_loop());
+/// Pauses for so long; when that ended. By the clock, as a pause instruction takes 10 ns on one processor and 50 on another.
+fn pause_for(span: Duration) -> Instant {
+    let begun = Instant::now();
+    loop {
+        prim::spin_loop();
+        let now = Instant::now();
+        if now - begun >= span {
+            return now;
+        }
+    }
 }
 
 /// Lets others run, unless yields have been lost to third parties lately.

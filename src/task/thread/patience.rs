@@ -20,36 +20,40 @@
 //! experiment.
 
 use std::cell::Cell;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::parker::is_late;
-use super::pauses;
+use super::pause_for;
 use crate::prim::{self, OnceLock, thread};
 
-/// Pauses of a spin at least, if there are any, and at most.
-const LEAST_SPINS: u32 = 16;
-const SPINS: u32 = 64;
-/// How many waits lie between two that try whether spinning pays again.
+/// How long a spin is at least, if there is any, and at most: a few times as long as a peer on another core takes to hand over.
+const LEAST_SPIN: Duration = Duration::from_nanos(160);
+const SPIN: Duration = Duration::from_nanos(2560);
+/// Looks between two at the clock.
+const LOOKS: u32 = 4;
+/// How many waits lie between two that try whether spinning pays again, and how long these spin.
 const PROBE: u32 = 64;
+const TRY: Duration = Duration::from_nanos(1280);
 /// Yields at least and at most.
 const MIN_YIELDS: u32 = 2;
 const YIELDS: u32 = 256;
-/// Bursts of pauses, each twice as long, and yields, before a wait begins.
-const BURSTS: u32 = 6;
+/// Pauses, in nanoseconds, and yields, before a wait begins.
+const SHORT: &[u64] = &[10, 20, 40, 80, 160, 320];
 const GLANCES: u32 = 4;
-/// Where much comes: which bursts there are, the first one alone if it is only to be seen whether much comes, and while the supply
-/// grows, how many pauses there are between two looks at it, and altogether at most. (A turn takes longer than a cache line from a
-/// core that is far away, 200 ns: a look before that finds nothing new, as if nothing came.)
-const LONG: Range<u32> = 4..8;
-const TRIAL: Range<u32> = 4..6;
-const TURN: u32 = 32;
-const LONG_TURN: u32 = 256;
-const GROWTH: u32 = 512;
-/// Pauses before the first look of who lingers.
-const A_WHILE: u32 = 8;
+/// The same where much comes, and where it is only to be seen whether much does; and while the supply grows, the time between two
+/// looks at it, and altogether at most. (A turn takes longer than a cache line from a core that is far away, 200 ns: a look before
+/// that finds nothing new, as if nothing came.)
+const LONG: &[u64] = &[150, 300, 600, 1200];
+const TRIAL: &[u64] = &[150, 300];
+const TURN: Duration = Duration::from_nanos(300);
+const LONG_TURN: Duration = Duration::from_nanos(2500);
+const GROWTH: Duration = Duration::from_micros(5);
+/// The time before the first look of who lingers.
+const A_WHILE: Duration = Duration::from_nanos(80);
 /// With this many available at once, each costs little compared with the first.
 const SEVERAL: usize = 3;
+/// With so few places it counts that a waiter is one more.
+const FEW: usize = 16;
 /// After so many glances whose pauses were in vain there are none.
 const VAIN: u32 = 32;
 /// A yield that takes longer than this was a third party's, unless the peers took less than [`A_STEP`] for each step meanwhile:
@@ -78,7 +82,7 @@ struct Patience {
     in_vain: Cell<u32>,
     /// The last glance found [`SEVERAL`].
     streams: Cell<bool>,
-    spins: Cell<u32>,
+    spin: Cell<Duration>,
     yields: Cell<u32>,
     /// So many yields in a row were the peer's turn.
     shared: Cell<u32>,
@@ -92,7 +96,7 @@ prim::thread_local! {
         glances: Cell::new(0),
         in_vain: Cell::new(0),
         streams: Cell::new(false),
-        spins: Cell::new(SPINS / 2),
+        spin: Cell::new(SPIN),
         yields: Cell::new(MIN_YIELDS),
         shared: Cell::new(0),
         banned: Cell::new(None),
@@ -136,7 +140,8 @@ pub(crate) trait Awaited {
 }
 
 /// Looks a few times before a wait begins at all, where values pass through a buffer: a peer at work makes what is wanted soon,
-/// and a waiter costs it more than a value does. First pauses, then yields, unless yields have been lost to third parties lately.
+/// and a waiter costs it more than a value does. First pauses, then yields, unless yields have been lost to third parties lately, or
+/// the buffer is so small that what a waiter brings along counts.
 /// (With one slot it comes after one step of the peer or not at all: short pauses, and no yields.)
 ///
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
@@ -152,8 +157,12 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
     PATIENCE
         .try_with(|patience| match awaited.prospects().most {
             0 => None,
-            1 => patience.spin(1, 1, || awaited.look()),
+            1 => patience.spin(Duration::ZERO, || awaited.look()),
             most => patience.glance(most, awaited).or_else(|| {
+                // (Pauses are in vain where the peer shares this core: it soon has the next turn.)
+                if most <= FEW && patience.in_vain.get() > VAIN {
+                    return None;
+                }
                 patience.let_others_run(deadline, GLANCES, || (awaited.look(), awaited.prospects().progress))
             }),
         })
@@ -164,7 +173,7 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
 /// Looks around for a moment, not at once and ever more rarely: each look takes the cache line from the peer, who may do much with
 /// it meanwhile. (Not in models: the caller sees to that.)
 pub(super) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
-    PATIENCE.try_with(|patience| patience.spin(A_WHILE, 2, look)).ok().flatten()
+    PATIENCE.try_with(|patience| patience.spin(A_WHILE, look)).ok().flatten()
 }
 
 /// Waits for a while until `look` finds something, and then by `sleep`, with the deadline. In models there is
@@ -216,9 +225,9 @@ fn is_close(deadline: Option<Instant>, now: Instant) -> bool {
 }
 
 /// Pauses while there is ever more of it, and not enough yet. Each look takes the peer's cache line; so where that is better left
-/// alone, as each side has a word of its own, the next one comes after as many pauses as there were so far, within bounds.
+/// alone, as each side has a word of its own, the next one comes after as long as it took so far, within bounds.
 fn let_grow(awaited: &impl Awaited) {
-    let (mut before, mut spent) = (0, 0);
+    let (mut before, mut spent) = (0, Duration::ZERO);
     while spent < GROWTH {
         let prospects = awaited.prospects();
         if prospects.supply <= before || prospects.supply >= prospects.enough {
@@ -226,7 +235,7 @@ fn let_grow(awaited: &impl Awaited) {
         }
         let turn = if prospects.is_apart() { spent.clamp(TURN, LONG_TURN) } else { TURN };
         before = prospects.supply;
-        pauses(turn);
+        pause_for(turn);
         spent += turn;
     }
 }
@@ -237,14 +246,14 @@ impl Patience {
         let probes = self.glances.get() % PROBE == 0;
         let in_vain = self.in_vain.get();
         let streams = self.streams.get();
-        let bursts = match in_vain {
+        let pauses = match in_vain {
             _ if streams => LONG,
             _ if probes => TRIAL,
-            0..VAIN => 0..BURSTS,
-            _ => 0..0,
+            0..VAIN => SHORT,
+            _ => &[],
         };
-        for burst in bursts {
-            pauses(1 << burst);
+        for pause in pauses {
+            pause_for(Duration::from_nanos(*pause));
             if streams || probes {
                 let_grow(awaited);
             }
@@ -270,7 +279,7 @@ impl Patience {
         if is_late(deadline) {
             return None;
         }
-        self.spin(1, 1, &look).or_else(|| {
+        self.spin(Duration::ZERO, &look).or_else(|| {
             let found = self.let_others_run(deadline, self.yields.get(), || (look(), progress()));
             if found.is_some() {
                 self.yields.set((self.yields.get() + 2).min(YIELDS));
@@ -284,27 +293,36 @@ impl Patience {
         self.shared.get() >= SHARES && *CORES.get_or_init(thread::parallelism) > 1
     }
 
-    /// The first look comes after `burst` pauses, and each burst is `growth` times as long as the one before.
-    fn spin<R>(&self, mut burst: u32, growth: u32, mut look: impl FnMut() -> Option<R>) -> Option<R> {
+    /// The first look comes after a `pause`, and each pause is twice as long as the one before. Without one it looks all the time.
+    fn spin<R>(&self, mut pause: Duration, mut look: impl FnMut() -> Option<R>) -> Option<R> {
         self.waits.set(self.waits.get().wrapping_add(1));
-        let mut spins = self.spins.get();
-        if spins == 0 && self.waits.get() % PROBE == 0 {
-            spins = SPINS;
-        }
-        let mut spent = 0;
-        while spent < spins {
-            let now = burst.min(spins - spent);
-            pauses(now);
-            spent += now;
-            let found = look();
-            if found.is_some() {
-                self.spins.set((spins * 2).clamp(LEAST_SPINS, SPINS));
-                self.shared.set(0);
-                return found;
+        let mut spin = self.spin.get();
+        if spin.is_zero() {
+            if self.waits.get() % PROBE != 0 {
+                return None;
             }
-            burst *= growth;
+            spin = TRY;
         }
-        self.spins.set(spins / 2);
+        let mut now = Instant::now();
+        let end = now + spin;
+        while now < end {
+            if !pause.is_zero() {
+                pause_for(pause);
+                pause *= 2;
+            }
+            for _ in 0..if pause.is_zero() { LOOKS } else { 1 } {
+                prim::spin_loop();
+                let found = look();
+                if found.is_some() {
+                    self.spin.set((spin * 2).min(SPIN));
+                    self.shared.set(0);
+                    return found;
+                }
+            }
+            now = Instant::now();
+        }
+        let half = spin / 2;
+        self.spin.set(if half < LEAST_SPIN { Duration::ZERO } else { half });
         None
     }
 
