@@ -864,9 +864,10 @@ impl<T> Shared<T> {
     /// own word meanwhile.
     pub(super) fn prospects(&self, end: End) -> Prospects {
         let most = self.most();
+        let word = self.line.load();
         let (enough, progress) = match self.linked() {
-            None => (most, self.head(self.line.load())),
-            Some(linked) => (most / 2, linked.head() as u32),
+            None => (most, self.head(word).wrapping_mul(2).wrapping_add(self.ring_len(word))),
+            Some(linked) => (most / 2, linked.moves(word)),
         };
         Prospects { most, supply: end.supply(most, self.len()), enough, progress }
     }

@@ -25,7 +25,7 @@ use crate::task::{finally, watch};
 
 pub(crate) use gate::{Gate, Keeper};
 pub(crate) use losses::{back_off, back_off_briefly, give_way, linger, lost};
-pub(crate) use patience::{Awaited, Prospects, glance, rest};
+pub(crate) use patience::{Awaited, Prospects, glance, let_others_run, rest};
 
 use parker::{Parker, is_late};
 
@@ -284,13 +284,6 @@ fn pause_for(span: Duration) -> Instant {
         if now - begun >= span {
             return now;
         }
-    }
-}
-
-/// Lets others run, unless yields have been lost to third parties lately.
-pub(crate) fn let_others_run() {
-    if !prim::MODEL {
-        patience::give_way(|| 0);
     }
 }
 

@@ -104,10 +104,12 @@ prim::thread_local! {
 }
 
 /// Lets others run, unless yields have been lost to third parties lately. `progress`: see [`Prospects`].
-pub(super) fn give_way(progress: impl Fn() -> u32) {
-    let _ = PATIENCE.try_with(|patience| {
-        patience.let_others_run(None, 1, || (None::<()>, progress()));
-    });
+pub(crate) fn let_others_run(progress: impl Fn() -> u32) {
+    if !prim::MODEL {
+        let _ = PATIENCE.try_with(|patience| {
+            patience.let_others_run(None, 1, || (None::<()>, progress()));
+        });
+    }
 }
 
 /// What may be there soon for a thread that waits: nothing that is known of, by default.
