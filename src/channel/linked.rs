@@ -285,7 +285,7 @@ impl<T> Linked<T> {
 
     /// Grows with each value that is put there, or taken, and wraps.
     pub(super) fn moves(&self, word: Word) -> u32 {
-        (self.head() + word.0 / ONE) as u32
+        (self.head() * 2 + self.len(word) as u64) as u32
     }
 
     /// Whether a stay has ended since it began with this version, or is about to; or its version is renewed.

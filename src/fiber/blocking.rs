@@ -307,7 +307,7 @@ impl<R> Unblock<R> {
             State::Done(result) => {
                 drop(shared);
                 // Its panic must not cost the result.
-                shielded(|| drop(waker));
+                discard(waker);
                 match result {
                     Ok(value) => Poll::Ready(Ok(value)),
                     Err(payload) => panic::resume_unwind(payload),

@@ -337,11 +337,10 @@ impl<T> Newborn<T> {
 /// Lists a fiber, below the one that runs here if that is of the same executor and `root` isn't asked for. The
 /// roster keeps the count or drops it.
 pub(crate) fn admit(listing: Task, root: bool) -> Admission {
-    let admission = context::with_task(|current| {
-        let parent = (!root && current.home().is(listing.home())).then_some(current);
-        listing.home().roster.admit(&listing, parent, listing.is_awaited())
-    })
-    .unwrap_or_else(|| listing.home().roster.admit(&listing, None, listing.is_awaited()));
+    let admit = |parent: Option<&Task>| listing.home().roster.admit(&listing, parent, listing.is_awaited());
+    let admission =
+        context::with_task(|current| admit((!root && current.home().is(listing.home())).then_some(current)))
+            .unwrap_or_else(|| admit(None));
     if admission == Admission::Listed {
         if listing.home().hooked {
             shielded(|| listing.home().seam.begins(&listing));

@@ -658,7 +658,7 @@ impl<T: Entry> Crew<T> {
                 return None;
             }
             if spent >= UNDISTURBED {
-                thread::let_others_run(|| 0);
+                thread::let_others_run(None, || 0);
             }
         }
     }

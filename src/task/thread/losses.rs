@@ -71,7 +71,7 @@ fn pause(briefly: bool) {
 #[cold]
 pub(crate) fn give_way(progress: impl Fn() -> u32) {
     back_off();
-    patience::let_others_run(progress);
+    patience::let_others_run(None, progress);
 }
 
 /// Looks around for a moment, if that has paid lately, for something that a peer on another core is about to finish with. Getting

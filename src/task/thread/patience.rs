@@ -31,43 +31,46 @@ const LEAST_SPIN: Duration = Duration::from_nanos(160);
 const SPIN: Duration = Duration::from_nanos(2560);
 /// Looks between two at the clock.
 const LOOKS: u32 = 4;
-/// How many waits lie between two that try whether spinning pays again, and how long these spin.
-const PROBE: u32 = 64;
+/// How many waits lie between two that try whether spinning pays again, and how long these spin. (A prime: a thread's waits may go by
+/// turns at two channels, or at four.)
+const PROBE: u32 = 61;
 const TRY: Duration = Duration::from_nanos(1280);
 /// Yields at least and at most.
 const MIN_YIELDS: u32 = 2;
 const YIELDS: u32 = 256;
 /// Pauses, in nanoseconds, and yields, before a wait begins.
-const SHORT: &[u64] = &[10, 20, 40, 80, 160, 320];
+const SHORT: &[u64] = &[20, 40, 80, 160, 320];
 const GLANCES: u32 = 4;
 /// The same where much comes, and where it is only to be seen whether much does; and while the supply grows, the time between two
 /// looks at it, and altogether at most. (A turn takes longer than a cache line from a core that is far away, 200 ns: a look before
 /// that finds nothing new, as if nothing came.)
 const LONG: &[u64] = &[150, 300, 600, 1200];
-const TRIAL: &[u64] = &[150, 300];
+const TRIAL: &[u64] = &[150, 300, 300];
 const TURN: Duration = Duration::from_nanos(300);
 const LONG_TURN: Duration = Duration::from_nanos(2500);
-const GROWTH: Duration = Duration::from_micros(5);
+const GROWTH: Duration = Duration::from_nanos(4800);
 /// The time before the first look of who lingers.
 const A_WHILE: Duration = Duration::from_nanos(80);
 /// With this many available at once, each costs little compared with the first.
 const SEVERAL: usize = 3;
-/// With so few places it counts that a waiter is one more.
+/// With so few places it counts that a waiter is one more, where pauses are in vain.
 const FEW: usize = 16;
 /// After so many glances whose pauses were in vain there are none.
 const VAIN: u32 = 32;
 /// A yield that takes longer than this was a third party's, unless the peers took less than [`A_STEP`] for each step meanwhile:
 /// long enough to hand over on one core, or threads that have to would forbid each other the yields by which they need not.
 const LONG_YIELD: Duration = Duration::from_micros(100);
-const A_STEP: Duration = Duration::from_micros(20);
+const A_STEP: Duration = Duration::from_micros(10);
 /// A sleep shorter than this is not worth while.
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
 /// A yield that takes longer gave somebody a turn, and if what is waited for is there then, the peer: they share this core. After
 /// [`SHARES`] such turns a thread sleeps once, as being woken is what moves it to another core, if there is one.
 const SWITCH: Duration = Duration::from_micros(1);
 const SHARES: u32 = 32;
-/// After a long yield there are none for so many times as long: what yields lose is a small share of the time.
+/// After a long yield there are none for so many times as long: what yields lose is a small share of the time. (What takes longer than
+/// a turn or two is no turn: the process was stopped.)
 const BAN: u32 = 64;
+const SLICE: Duration = Duration::from_millis(10);
 /// No yields closer to the deadline: one may take as long as a few turns of others.
 const MARGIN: Duration = Duration::from_millis(10);
 
@@ -80,7 +83,7 @@ struct Patience {
     glances: Cell<u32>,
     /// So many glances in a row had no use of their pauses.
     in_vain: Cell<u32>,
-    /// The last glance found [`SEVERAL`].
+    /// After the last glance there were [`SEVERAL`].
     streams: Cell<bool>,
     spin: Cell<Duration>,
     yields: Cell<u32>,
@@ -103,11 +106,11 @@ prim::thread_local! {
     };
 }
 
-/// Lets others run, unless yields have been lost to third parties lately. `progress`: see [`Prospects`].
-pub(crate) fn let_others_run(progress: impl Fn() -> u32) {
+/// Lets others run, unless yields have been lost to third parties lately, or the deadline is close. `progress`: see [`Prospects`].
+pub(crate) fn let_others_run(deadline: Option<Instant>, progress: impl Fn() -> u32) {
     if !prim::MODEL {
         let _ = PATIENCE.try_with(|patience| {
-            patience.let_others_run(None, 1, || (None::<()>, progress()));
+            patience.let_others_run(deadline, 1, || (None::<()>, progress()));
         });
     }
 }
@@ -143,8 +146,8 @@ pub(crate) trait Awaited {
 
 /// Looks a few times before a wait begins at all, where values pass through a buffer: a peer at work makes what is wanted soon,
 /// and a waiter costs it more than a value does. First pauses, then yields, unless yields have been lost to third parties lately, or
-/// the buffer is so small that what a waiter brings along counts.
-/// (With one slot it comes after one step of the peer or not at all: short pauses, and no yields.)
+/// pauses have been in vain, and the buffer is so small that what a waiter brings along counts.
+/// (With one slot it comes after one step of the peer or not at all: so it looks all the time, and there are no yields.)
 ///
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
 /// core on its own. So if the last glance found several, and now and then to see whether there are, the pauses are long ones. Then
@@ -336,11 +339,7 @@ impl Patience {
         mut look: impl FnMut() -> (Option<R>, u32),
     ) -> Option<R> {
         let mut now = Instant::now();
-        if self.banned.get().is_some_and(|until| now < until) {
-            return None;
-        }
-        self.banned.set(None);
-        if self.would_rather_move() {
+        if self.is_banned(now) || self.would_rather_move() {
             return None;
         }
         let (mut found, mut so_far) = look();
@@ -364,9 +363,16 @@ impl Patience {
         found
     }
 
+    /// Whether there are to be no yields now.
+    fn is_banned(&self, now: Instant) -> bool {
+        let until = self.banned.get().filter(|until| now < *until);
+        self.banned.set(until);
+        until.is_some()
+    }
+
     /// A yield took `long`.
     fn ban(&self, now: Instant, long: Duration) {
-        self.banned.set(now.checked_add(long.saturating_mul(BAN)));
+        self.banned.set(Some(now + long.min(SLICE) * BAN));
         self.yields.set((self.yields.get() / 2).max(MIN_YIELDS));
     }
 
@@ -375,7 +381,7 @@ impl Patience {
         let yields = self.yields.get();
         if long >= SHORT_SLEEP {
             self.yields.set((yields / 2).max(MIN_YIELDS));
-        } else if self.banned.get().is_none() {
+        } else if !self.is_banned(Instant::now()) {
             self.yields.set((yields * 2).min(YIELDS));
         }
     }

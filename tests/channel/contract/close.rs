@@ -354,7 +354,7 @@ fn ten_thousand_waiters(kind: Kind) {
 fn closed_means_that_closing_is_complete(kind: Kind) {
     within("C8: close races with an observer", move || {
         // (Fewer where each has much to send.)
-        for round in 0..300.min(100_000 / kind.capacity().unwrap_or(0).max(1)) {
+        for round in 0..300.min(300_000 / kind.capacity().unwrap_or(0).max(1)) {
             let (tx, rx) = kind.open::<usize>();
             kind.fill(&tx, |i| i);
             let start = Arc::new(Barrier::new(2));
