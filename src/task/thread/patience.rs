@@ -35,6 +35,8 @@ const LOOKS: u32 = 4;
 /// turns at two channels, or at four.)
 const PROBE: u32 = 61;
 const TRY: Duration = Duration::from_nanos(1280);
+/// The same of who lingers: a fiber's wait costs so little that a longer one, in vain, would be felt.
+const SHORT_TRY: Duration = Duration::from_nanos(320);
 /// Yields at least and at most.
 const MIN_YIELDS: u32 = 2;
 const YIELDS: u32 = 256;
@@ -162,7 +164,7 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
     PATIENCE
         .try_with(|patience| match awaited.prospects().most {
             0 => None,
-            1 => patience.spin(Duration::ZERO, || awaited.look()),
+            1 => patience.spin(Duration::ZERO, TRY, || awaited.look()),
             most => patience.glance(most, awaited).or_else(|| {
                 // (Pauses are in vain where the peer shares this core: it soon has the next turn.)
                 if most <= FEW && patience.in_vain.get() > VAIN {
@@ -178,7 +180,7 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
 /// Looks around for a moment, not at once and ever more rarely: each look takes the cache line from the peer, who may do much with
 /// it meanwhile. (Not in models: the caller sees to that.)
 pub(super) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
-    PATIENCE.try_with(|patience| patience.spin(A_WHILE, look)).ok().flatten()
+    PATIENCE.try_with(|patience| patience.spin(A_WHILE, SHORT_TRY, look)).ok().flatten()
 }
 
 /// Waits for a while until `look` finds something, and then by `sleep`, with the deadline. In models there is
@@ -284,7 +286,7 @@ impl Patience {
         if is_late(deadline) {
             return None;
         }
-        self.spin(Duration::ZERO, &look).or_else(|| {
+        self.spin(Duration::ZERO, TRY, &look).or_else(|| {
             let found = self.let_others_run(deadline, self.yields.get(), || (look(), progress()));
             if found.is_some() {
                 self.yields.set((self.yields.get() + 2).min(YIELDS));
@@ -299,20 +301,25 @@ impl Patience {
     }
 
     /// The first look comes after a `pause`, and each pause is twice as long as the one before. Without one it looks all the time.
-    fn spin<R>(&self, mut pause: Duration, mut look: impl FnMut() -> Option<R>) -> Option<R> {
+    /// `probe`: how long it tries whether that pays again, where it did not.
+    fn spin<R>(
+        &self,
+        mut pause: Duration,
+        probe: Duration,
+        mut look: impl FnMut() -> Option<R>,
+    ) -> Option<R> {
         self.waits.set(self.waits.get().wrapping_add(1));
-        let mut spin = self.spin.get();
-        if spin.is_zero() {
-            if self.waits.get() % PROBE != 0 {
-                return None;
-            }
-            spin = TRY;
-        }
+        let learnt = self.spin.get();
+        let spin = match learnt {
+            Duration::ZERO if self.waits.get() % PROBE != 0 => return None,
+            Duration::ZERO => probe,
+            _ => learnt,
+        };
         let mut now = Instant::now();
         let end = now + spin;
         while now < end {
             if !pause.is_zero() {
-                pause_for(pause);
+                pause_for(pause.min(end - now));
                 pause *= 2;
             }
             for _ in 0..if pause.is_zero() { LOOKS } else { 1 } {
@@ -326,7 +333,7 @@ impl Patience {
             }
             now = Instant::now();
         }
-        let half = spin / 2;
+        let half = learnt / 2;
         self.spin.set(if half < LEAST_SPIN { Duration::ZERO } else { half });
         None
     }
