@@ -312,20 +312,19 @@ impl Driver {
             _ if self.anchor.is_some() => self.look_again(arms, biased, cx),
             _ => self.look_first(glance, arms, biased, cx),
         };
-        match looked {
-            Looked::Won(winner) => {
-                self.reset();
-                return Poll::Ready(winner);
-            }
-            Looked::Claimed(index) => match self.take_claimed(arms, index) {
-                Some(winner) => {
-                    self.reset();
-                    return Poll::Ready(winner);
-                }
-                None => look_again(cx),
-            },
-            Looked::Again => look_again(cx),
-            Looked::Nothing => note(arms),
+        let winner = match looked {
+            Looked::Won(winner) => Some(winner),
+            Looked::Claimed(index) => self.take_claimed(arms, index),
+            Looked::Again | Looked::Nothing => None,
+        };
+        if let Some(winner) = winner {
+            self.reset();
+            return Poll::Ready(winner);
+        }
+        if let Looked::Nothing = looked {
+            note(arms);
+        } else {
+            look_again(cx);
         }
         self.polled = false;
         Poll::Pending
