@@ -637,18 +637,17 @@ impl Driver {
         by.dare(stage == Stage::Missed);
         let mut opposite = None;
         loop {
-            match arms.arm(index).attempt(Some(by), cx) {
-                Attempt::Ready(()) => return Looked::Won(index),
-                Attempt::Again => {
-                    // What it has popped of its own is to do: the next branch would take it for its own other side.
-                    let (own, stood_for_both) = by.take_own();
-                    self.take_back_own(arms, own, stood_for_both);
-                    return Looked::Again;
-                }
-                Attempt::Wait => {}
+            let attempt = arms.arm(index).attempt(Some(by), cx);
+            if let Attempt::Ready(()) = attempt {
+                return Looked::Won(index);
             }
+            // What it has popped of its own is to do: the next branch would take it for its own other side.
             let (own, stood_for_both) = by.take_own();
-            let Some(other) = self.take_back_own(arms, own, stood_for_both) else { break };
+            let taken = self.take_back_own(arms, own, stood_for_both);
+            if let Attempt::Again = attempt {
+                return Looked::Again;
+            }
+            let Some(other) = taken else { break };
             if !arms.arm(index).has_both_sides() {
                 // Where there is a buffer one of the two sides is ready: look again, now that it is not in the way.
                 return Looked::Nothing;
