@@ -98,7 +98,7 @@ macro_rules! common {
         }
 
         #[inline(always)]
-        fn leave(&self, node: &Waiter) -> bool {
+        fn leave(&mut self, node: &Waiter) -> bool {
             self$(.$branch)?.shared.leave(End::$end, node)
         }
 

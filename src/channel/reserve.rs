@@ -85,7 +85,7 @@ impl<T> Branch for Reserving<T> {
         may_wait && self.shared.register_in_turn(node, self.count)
     }
 
-    fn leave(&self, node: &Waiter) -> bool {
+    fn leave(&mut self, node: &Waiter) -> bool {
         self.shared.leave_reservation(node, self.count)
     }
 

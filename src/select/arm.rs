@@ -469,7 +469,7 @@ impl<O: Operated> Arm for Claimed<O> {
 
     fn leave(&mut self, node: &Waiter, stands: bool) -> bool {
         let operation = self.future.operation();
-        let is_out = !stands || operation.branch().leave(node);
+        let is_out = !stands || operation.branch_mut().leave(node);
         operation.end_loan(node);
         operation.branch_mut().lost();
         is_out
@@ -477,7 +477,7 @@ impl<O: Operated> Arm for Claimed<O> {
 
     fn step_out(&mut self, node: &Waiter) -> bool {
         let operation = self.future.operation();
-        let is_out = operation.branch().is_worth_a_look() && operation.branch().leave(node);
+        let is_out = operation.branch().is_worth_a_look() && operation.branch_mut().leave(node);
         if is_out {
             operation.end_loan(node);
         }

@@ -32,8 +32,6 @@
 //! # Progress, cost
 //! Lock-free. Locked instructions: 1 to come or to leave, and those of the signal.
 
-use std::cell::Cell;
-
 use super::signal::{Hearing, Signal, What};
 use crate::prim;
 use crate::task::shows;
@@ -96,7 +94,7 @@ impl Barrier {
     pub fn wait_for_all(&self) -> WaitForAll<'_> {
         // SAFETY: the future borrows this.
         let hearing = unsafe { Hearing::new(&raw const self.signal, What::Barrier) };
-        let coming = Coming { size: self.size, hearing, counts: Cell::new(false), unused: None };
+        let coming = Coming { size: self.size, hearing, counts: false, unused: None };
         WaitForAll { _barrier: self, operation: Operation::new(coming) }
     }
 
@@ -127,14 +125,11 @@ future! {
 pub struct Coming {
     size: usize,
     hearing: Hearing,
-    /// It has counted itself, in the round of `hearing`. (Changed by the owner alone.)
-    counts: Cell<bool>,
+    /// It has counted itself, in the round of `hearing`.
+    counts: bool,
     /// What came of it in a select that was dropped: it goes on as one that is through.
     unused: Option<bool>,
 }
-
-// SAFETY: a shared one gives access to nothing: only its owner, by an operation that is borrowed uniquely, touches `counts`.
-unsafe impl Sync for Coming {}
 
 impl Branch for Coming {
     outcome!(bool);
@@ -146,12 +141,12 @@ impl Branch for Coming {
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<bool>) -> Attempt<()> {
         tray.put(if let Some(is_leader) = self.unused.take() {
             is_leader
-        } else if self.counts.get() {
+        } else if self.counts {
             // It came back without having waited, or left too late: its round is over, or it would not count.
             if !self.hearing.is_over() {
                 return Attempt::Wait;
             }
-            self.counts.set(false);
+            self.counts = false;
             false
         } else if self.hearing.come_last(self.size, by) {
             true
@@ -165,19 +160,19 @@ impl Branch for Coming {
         if self.unused.is_some() {
             return false;
         }
-        if !self.counts.get() {
+        if !self.counts {
             if !self.hearing.come(self.size) {
                 return false;
             }
-            self.counts.set(true);
+            self.counts = true;
         }
         self.hearing.register(node, pair)
     }
 
-    fn leave(&self, node: &Waiter) -> bool {
+    fn leave(&mut self, node: &Waiter) -> bool {
         let left = self.hearing.leave(node);
-        if left && self.counts.get() && !bug!("who_left_counts") && self.hearing.forgo() {
-            self.counts.set(false);
+        if left && self.counts && !bug!("who_left_counts") && self.hearing.forgo() {
+            self.counts = false;
         }
         left
     }
@@ -187,7 +182,7 @@ impl Branch for Coming {
     }
 
     unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<bool>) {
-        self.counts.set(false);
+        self.counts = false;
         // SAFETY: the caller's promise.
         unsafe { self.hearing.finish(node, &mut Tray::new()) };
         tray.put(false);

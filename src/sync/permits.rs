@@ -559,7 +559,7 @@ impl<S: Source> Branch for Taking<S> {
         }
     }
 
-    fn leave(&self, node: &Waiter) -> bool {
+    fn leave(&mut self, node: &Waiter) -> bool {
         let left = self.source.permits().leave(node);
         if left && self.permits > 1 && !bug!("large_leaves_silently") {
             self.source.look_into_pot(0);

@@ -40,8 +40,6 @@
 //! Lock-free. Locked instructions, counted, uncontended: 1 to take and 1 to give back, for all kinds (43 and 44 instructions for a
 //! read and a write by their futures); 1 for an upgrade or a downgrade.
 
-use std::cell::Cell;
-
 use super::borrowed::Borrowed;
 use super::permits::{Permits, Served, Source, Taken, Taking, Try, What};
 use crate::prim;
@@ -151,12 +149,9 @@ pub struct Upgrading {
     raw: Borrowed<RawRwLock>,
     /// Of `upgrade`.
     taking: Taking,
-    /// It has set UPGRADING. (Changed by the owner alone.)
-    began: Cell<bool>,
+    /// It has set UPGRADING.
+    began: bool,
 }
-
-// SAFETY: a shared one gives access to nothing: only its owner, by an operation that is borrowed uniquely, touches `began`.
-unsafe impl Sync for Upgrading {}
 
 impl Upgrading {
     /// # Safety
@@ -166,7 +161,7 @@ impl Upgrading {
         let raw = unsafe { Borrowed::new(raw) };
         // SAFETY: as above.
         let taking = unsafe { Taking::new(&raw const raw.upgrade, OTHERS, What::Upgrade) };
-        Upgrading { raw, taking, began: Cell::new(false) }
+        Upgrading { raw, taking, began: false }
     }
 
     /// What the upgradable reader lacked, before it becomes the writer.
@@ -176,15 +171,15 @@ impl Upgrading {
     }
 
     /// It has what it wants.
-    fn upgraded(&self) -> Taken<RawRwLock> {
-        if self.began.replace(false) {
+    fn upgraded(&mut self) -> Taken<RawRwLock> {
+        if std::mem::take(&mut self.began) {
             self.raw.permits.end_upgrade();
         }
         self.taken()
     }
 
-    fn cancel(&self, granted: u32) {
-        if self.began.replace(false) {
+    fn cancel(&mut self, granted: u32) {
+        if std::mem::take(&mut self.began) {
             self.raw.cancel_upgrade(granted);
         }
     }
@@ -199,7 +194,7 @@ impl Branch for Upgrading {
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<Taken<RawRwLock>>) -> bool {
-        let is_upgraded = !self.began.get() && self.raw.permits.quick(OTHERS.into());
+        let is_upgraded = !self.began && self.raw.permits.quick(OTHERS.into());
         if is_upgraded {
             tray.put(self.taken());
         }
@@ -207,7 +202,7 @@ impl Branch for Upgrading {
     }
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Taken<RawRwLock>>) -> Attempt<()> {
-        let is_taken = if self.began.get() {
+        let is_taken = if self.began {
             self.raw.upgrade.try_take(OTHERS.into()) == Try::Taken
         } else {
             self.raw.try_upgrade()
@@ -220,13 +215,13 @@ impl Branch for Upgrading {
     }
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
-        if !self.began.replace(true) {
+        if !std::mem::replace(&mut self.began, true) {
             self.raw.begin_upgrade();
         }
         self.taking.register(node, pair)
     }
 
-    fn leave(&self, node: &Waiter) -> bool {
+    fn leave(&mut self, node: &Waiter) -> bool {
         let left = self.taking.leave(node);
         if left {
             self.cancel(0);

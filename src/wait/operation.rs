@@ -158,7 +158,7 @@ pub(crate) trait Branch {
     fn register(&mut self, node: &Waiter, pair: bool) -> bool;
 
     /// Takes its node out of the line. False: a peer has it.
-    fn leave(&self, node: &Waiter) -> bool;
+    fn leave(&mut self, node: &Waiter) -> bool;
 
     /// Changes the version while the node waits. False: a peer has it.
     fn touch(&self, node: &Waiter) -> bool;
@@ -241,7 +241,7 @@ pub(crate) use outcome;
 /// How it leaves, and parks another waker, for a branch that waits in the line of this primitive, which has one side.
 macro_rules! stands {
     ($this:ident => $primitive:expr) => {
-        fn leave(&$this, node: &$crate::wait::Waiter) -> bool {
+        fn leave(&mut $this, node: &$crate::wait::Waiter) -> bool {
             $crate::wait::Primitive::leave($primitive, node)
         }
 
