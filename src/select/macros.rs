@@ -30,7 +30,7 @@ use crate::task::context::may_block;
 use crate::task::shows;
 use crate::task::{thread, watch};
 use crate::time::{Sleep, sleep};
-use crate::wait::{Branch, Operated, Operation};
+use crate::wait::{Operated, elsewhere};
 
 /// A pinned future, about which it is not known yet whether it is an operation of leno.
 ///
@@ -47,31 +47,7 @@ impl<'a, F> Probe<'a, F> {
 /// A future that is pinned for the select, and for nothing else.
 pub struct Own<'a, F>(&'a mut F);
 
-impl<F: Operated> Operated for Own<'_, F> {
-    type Branch = F::Branch;
-    type Output = F::Output;
-
-    const CALL: &'static str = F::CALL;
-
-    #[inline(always)]
-    fn operation(&mut self) -> &mut Operation<F::Branch> {
-        self.0.operation()
-    }
-
-    #[inline(always)]
-    fn convert(&mut self, outcome: <F::Branch as Branch>::Output) -> F::Output {
-        self.0.convert(outcome)
-    }
-
-    fn give_back(&mut self, output: F::Output) {
-        self.0.give_back(output);
-    }
-
-    #[inline]
-    fn end(&mut self) {
-        self.0.end();
-    }
-}
+elsewhere! { [O: Operated] Own<'_, O>, self => *self.0, O::end; }
 
 /// Leno's operations, which are claimed.
 pub trait AsOperation {

@@ -42,38 +42,42 @@ pub trait Operated {
 /// One that is elsewhere; and how it [ends](Operated::end), which one that is only lent does not. (What is pinned, though it need
 /// not be, is claimed, too.)
 macro_rules! elsewhere {
-    ($([O: $($bounds:tt)*] $Elsewhere:ty => $end:expr;)+) => {$(
-        #[allow(private_interfaces, reason = "as above")]
-        impl<O: $($bounds)*> Operated for $Elsewhere {
+    ($([O: $($bounds:tt)*] $Elsewhere:ty, $this:ident => $there:expr, $end:expr;)+) => {$(
+        #[allow(private_interfaces, reason = "for select, whose traits are sealed")]
+        impl<O: $($bounds)*> $crate::wait::Operated for $Elsewhere {
             type Branch = O::Branch;
             type Output = O::Output;
 
             const CALL: &'static str = O::CALL;
 
-            fn operation(&mut self) -> &mut Operation<O::Branch> {
-                (**self).operation()
+            #[inline(always)]
+            fn operation(&mut $this) -> &mut $crate::wait::Operation<O::Branch> {
+                $there.operation()
             }
 
-            fn convert(&mut self, outcome: <O::Branch as Branch>::Output) -> O::Output {
-                (**self).convert(outcome)
+            #[inline(always)]
+            fn convert(&mut $this, outcome: <O::Branch as $crate::wait::Branch>::Output) -> O::Output {
+                $there.convert(outcome)
             }
 
-            fn give_back(&mut self, output: O::Output) {
-                (**self).give_back(output);
+            fn give_back(&mut $this, output: O::Output) {
+                $there.give_back(output);
             }
 
-            fn end(&mut self) {
-                $end(self);
+            #[inline]
+            fn end(&mut $this) {
+                $end(&mut $there);
             }
         }
     )+};
 }
+pub(crate) use elsewhere;
 
 elsewhere! {
-    [O: Operated] &mut O => |_| {};
-    [O: Operated + Unpin] Pin<&mut O> => |_| {};
-    [O: Operated] Box<O> => |boxed: &mut Self| (**boxed).end();
-    [O: Operated + Unpin] Pin<Box<O>> => |boxed: &mut Self| (**boxed).end();
+    [O: Operated] &mut O, self => **self, |_| {};
+    [O: Operated + Unpin] Pin<&mut O>, self => **self, |_| {};
+    [O: Operated] Box<O>, self => **self, O::end;
+    [O: Operated + Unpin] Pin<Box<O>>, self => **self, O::end;
 }
 
 /// Makes a future of a struct whose field `operation` is an operation of `$branch`.

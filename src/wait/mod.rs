@@ -105,7 +105,7 @@ pub(crate) use anchor::{Anchor, AnchorRef, Busied, By, GivenBack, Kept};
 pub(crate) use batch::{Foreign, Left, both, for_all, wake_all, wake_one};
 #[cfg(any(leno_loom, leno_shuttle))]
 pub(crate) use cache::clear;
-pub(crate) use future::{Operated, future};
+pub(crate) use future::{Operated, elsewhere, future};
 pub(crate) use line::{Line, Primitive};
 pub(crate) use node::{Claim, Met, NodeRef, Popped, State, Waiter};
 pub(crate) use operation::{
