@@ -203,28 +203,6 @@ impl Signal {
         Some(is_last)
     }
 
-    /// Of a barrier for so many: one more has come; the round in which it counts. `None`, and nothing done: it is the last one.
-    fn come(&self, size: usize) -> Option<u32> {
-        // ORDERING: Release pairs with `come_last`.
-        let rounds = self.change_rounds(order!(AcqRel, "barrier_comes_relaxed"), |rounds| {
-            (!is_last(rounds, size)).then(|| rounds + 1)
-        });
-        rounds.map(round_of)
-    }
-
-    /// The last one has come, and all are told; `by` is to wake them. False, and nothing done: it is not the last.
-    fn come_last(&self, size: usize, by: &mut By) -> bool {
-        // ORDERING: Acquire: what was done by those who came is handed on; Release pairs with `round`.
-        let rounds = self.change_rounds(Ordering::AcqRel, |rounds| {
-            is_last(rounds, size).then(|| (rounds & !COUNT).wrapping_add(ONE_ROUND))
-        });
-        if rounds.is_some() {
-            self.renew_version();
-            self.tell_those_in_line(by);
-        }
-        rounds.is_some()
-    }
-
     /// Tells the first one in line that was not told with all others. If nobody waits, and with `store`, the next one need not
     /// wait.
     pub(super) fn tell_one(&self, store: bool) {
@@ -382,16 +360,28 @@ impl Hearing {
         self.heard.take()
     }
 
-    /// Of a barrier for so many: it counts, in the present round, unless it is the last one.
+    /// Of a barrier for so many: one more has come, which counts in the present round. False, and nothing done: it is the last one.
     pub(super) fn come(&mut self, size: usize) -> bool {
-        let round = self.signal.come(size);
-        self.round = round.unwrap_or(self.round);
-        round.is_some()
+        // ORDERING: Release pairs with `come_last`.
+        let rounds = self.signal.change_rounds(order!(AcqRel, "barrier_comes_relaxed"), |rounds| {
+            (!is_last(rounds, size)).then(|| rounds + 1)
+        });
+        self.round = rounds.map_or(self.round, round_of);
+        rounds.is_some()
     }
 
-    /// Of a barrier for so many: as [`Signal::come_last`].
+    /// Of a barrier for so many: the last one has come, and all are told; `by` is to wake them. False, and nothing done: it is not
+    /// the last.
     pub(super) fn come_last(&self, size: usize, by: &mut By) -> bool {
-        self.signal.come_last(size, by)
+        // ORDERING: Acquire: what was done by those who came is handed on; Release pairs with `round`.
+        let rounds = self.signal.change_rounds(Ordering::AcqRel, |rounds| {
+            is_last(rounds, size).then(|| (rounds & !COUNT).wrapping_add(ONE_ROUND))
+        });
+        if rounds.is_some() {
+            self.signal.renew_version();
+            self.signal.tell_those_in_line(by);
+        }
+        rounds.is_some()
     }
 
     /// Of a barrier: it does not count any more. False, and nothing done: its round is over.
