@@ -30,7 +30,8 @@ pub struct MappedMutexGuard<'a, T: ?Sized> {
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct OwnedMutexGuard<T: ?Sized> {
     mutex: Arc<Mutex<T>>,
-    _value: PhantomData<*mut T>,
+    /// Send and Sync as the owner of a value is, and the mutex, which may be kept for longer.
+    _value: PhantomData<Box<T>>,
 }
 
 /// Unlocks when it is dropped.
@@ -43,10 +44,6 @@ impl Drop for Release<'_> {
 }
 
 // SAFETY: a guard may be dropped on any thread, and gives the access of a unique borrow.
-unsafe impl<T: ?Sized + Send> Send for OwnedMutexGuard<T> {}
-// SAFETY: a shared guard gives shared access, and the mutex, which may be kept for longer: that can be shared if `T` is Send.
-unsafe impl<T: ?Sized + Send + Sync> Sync for OwnedMutexGuard<T> {}
-// SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
 // SAFETY: a shared guard gives shared access, and nothing else.
 unsafe impl<T: ?Sized + Sync> Sync for MappedMutexGuard<'_, T> {}
