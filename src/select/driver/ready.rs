@@ -44,17 +44,6 @@ use crate::wait::{Anchor, Attempt, Busied, look_again, step};
 /// The branches by the numbers of their nodes.
 type Numbers = HashMap<usize, usize>;
 
-/// What came of entering a line.
-enum Entered {
-    Waits,
-    /// There is something to look at.
-    No,
-    /// One of its own that was in the way has left: try again at once.
-    Again,
-    /// What was in the way has gone.
-    Later,
-}
-
 impl Driver {
     /// As [`poll`](Driver::poll): `Ready(i)`, branch `i` need not wait, and nothing was done with any.
     pub(in crate::select) fn poll_ready(
@@ -190,9 +179,9 @@ impl Driver {
                 while self.is_to_do(index) {
                     step();
                     match self.enter(arms, index, &mut numbers) {
-                        Entered::Waits | Entered::Again => {}
-                        Entered::No => return Some(index),
-                        Entered::Later => break,
+                        Attempt::Ready(()) => return Some(index),
+                        Attempt::Wait => {}
+                        Attempt::Again => break,
                     }
                 }
             }
@@ -203,45 +192,45 @@ impl Driver {
         None
     }
 
-    fn enter(&mut self, arms: &mut impl Arms, index: usize, numbers: &mut Option<Numbers>) -> Entered {
+    /// Takes one step with a branch that is to do. `Ready`: there is something to look at; `Wait`: it waits, or one of its own that
+    /// was in the way has left, and it is to do still; `Again`: what was in the way has gone.
+    fn enter(&mut self, arms: &mut impl Arms, index: usize, numbers: &mut Option<Numbers>) -> Attempt<()> {
         let anchor = self.anchor();
         if self.register(arms, index, anchor) {
             if let (Some(numbers), Some(node)) = (numbers, &self.branches[index].node) {
                 numbers.insert(node.number(), index);
             }
-            return Entered::Waits;
+            return Attempt::Wait;
         }
         let Some(opposite) = arms.arm(index).opposite() else {
-            return if bug!("who_has_gone_is_met") { Entered::No } else { Entered::Later };
+            return if bug!("who_has_gone_is_met") { Attempt::Ready(()) } else { Attempt::Again };
         };
         if opposite == 0 || bug!("who_watches_meets_itself") {
-            return Entered::No;
+            return Attempt::Ready(());
         }
-        let Some(own) = self.stands_by(opposite, numbers) else { return Entered::No };
+        let Some(own) = self.stands_by(opposite, numbers) else { return Attempt::Ready(()) };
         if self.branches[own].partner.is_some() {
             self.branches[index].stage = Stage::Covered(own as u32);
-            return Entered::Waits;
+            return Attempt::Wait;
         }
         let node = self.branches[own].node.as_ref().expect("it stands by it");
         if !arms.arm(own).leave(node, true) {
             // It is told of that.
-            return Entered::Later;
+            return Attempt::Again;
         }
         self.branches[own].stage = Stage::ToDo;
         if !arms.arm(index).has_both_sides() {
             // It is a receive, which comes back: the send waits for a place, and is not in its way.
-            return Entered::Again;
+            return Attempt::Wait;
         }
         if arms.arm(index).opposite().is_some_and(|number| self.stands_by(number, numbers).is_some()) {
-            return Entered::Again;
+            return Attempt::Wait;
         }
         self.branches[own].partner = Some(index as u32);
         self.branches[index].stage = Stage::Covered(own as u32);
-        match self.register(arms, own, anchor) {
-            true => Entered::Waits,
-            // Both are to do again.
-            false => Entered::Again,
-        }
+        // (If there is something to look at both are to do again.)
+        self.register(arms, own, anchor);
+        Attempt::Wait
     }
 
     /// The branch that stands in its line by the node of this number.
