@@ -164,7 +164,7 @@ pub(super) trait Arms {
         false
     }
 
-    /// Whether it can only be polled.
+    /// Whether it takes part, and can only be polled.
     fn is_foreign(&self, _index: usize) -> bool {
         false
     }
@@ -180,7 +180,7 @@ pub struct Open<'s, 'a> {
     arms: &'s mut [&'a mut (dyn Arm + 'a)],
     /// Those that take no part.
     off: u32,
-    /// Those that can only be polled.
+    /// Those that take part, and can only be polled.
     foreign: u32,
 }
 
@@ -669,7 +669,7 @@ macro_rules! tuples {
             #[inline]
             fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {
                 let foreign = 0 $(| (<$T as Take>::FOREIGN as u32) << $index)*;
-                f(&mut Open { arms: &mut [$(&mut self.$index),*], off, foreign })
+                f(&mut Open { arms: &mut [$(&mut self.$index),*], off, foreign: foreign & !off })
             }
 
             fn take(&mut self, index: usize) -> Self::Which {

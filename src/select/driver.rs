@@ -76,8 +76,6 @@ pub(super) struct Driver {
     borrowed: bool,
     /// A poll has begun, and not ended: foreign code has panicked in it, if this is another one.
     polled: bool,
-    /// Whether there are foreign futures among them.
-    foreign: bool,
     /// A peer has completed this branch, all but the value that it was redirected to.
     adopted: Option<usize>,
 }
@@ -227,8 +225,8 @@ fn note(arms: &mut impl Arms) {
     }
 }
 
-fn has_foreign(arms: &mut impl Arms) -> bool {
-    (0..arms.count()).any(|index| !arms.is_off(index) && arms.is_foreign(index))
+fn has_foreign(arms: &impl Arms) -> bool {
+    (0..arms.count()).any(|index| arms.is_foreign(index))
 }
 
 fn is_any_unsure(arms: &mut impl Arms) -> bool {
@@ -422,7 +420,6 @@ impl Driver {
                 if branch.stage == Stage::Never && arms.is_claimed(index) {
                     branch.stage = Stage::ToDo;
                 }
-                self.foreign |= arms.is_foreign(index) && !arms.is_off(index);
             }
         }
         find_through(arms)
@@ -440,13 +437,11 @@ impl Driver {
             return Looked::Again;
         }
         self.branches.make_room(count);
-        self.foreign = false;
         let anchor = self.anchor.insert(Anchor::new(cx.waker().clone(), false)).as_ref();
         let mut waits = true;
         for (index, branch) in self.branches.iter_mut().enumerate() {
             step();
             if !arms.is_claimed(index) {
-                self.foreign |= !arms.is_off(index);
                 continue;
             }
             if waits {
@@ -464,7 +459,8 @@ impl Driver {
             return Looked::Claimed(index);
         }
         self.step_out(arms);
-        let is_quiet = !self.foreign && !anchor.is_poked() && !self.is_anything_to_do();
+        let foreign = has_foreign(arms);
+        let is_quiet = !foreign && !anchor.is_poked() && !self.is_anything_to_do();
         let parked = anchor.parked_by(cx.waker()) || bug!("select_keeps_its_waker");
         if is_quiet && parked {
             return Looked::Nothing;
@@ -480,7 +476,7 @@ impl Driver {
         // Now, not before: who poked it has taken the waker.
         let _before =
             Foreign(if anchor.parked_by(cx.waker()) { None } else { anchor.park(cx.waker().clone()) });
-        self.go_on(arms, order, cx, Some(Stage::Told), self.foreign)
+        self.go_on(arms, order, cx, Some(Stage::Told), foreign)
     }
 
     /// Takes those out of their lines that had better look: who is polled takes a lock that is free, even from behind a waiter that
@@ -552,7 +548,7 @@ impl Driver {
             let mut again = false;
             for index in order.indices(arms.count()) {
                 step();
-                if *foreign && !arms.is_off(index) && arms.is_foreign(index) {
+                if *foreign && arms.is_foreign(index) {
                     if busy.is_none() {
                         match anchor.busy() {
                             Busied::Yes(given_back) => {
