@@ -156,7 +156,7 @@ pub(super) trait Arms {
 
     fn arm(&mut self, index: usize) -> &mut dyn Arm;
 
-    /// Whether nothing was begun with any of the operations. Asked once, before the first look.
+    /// Whether nothing was begun with any of the operations. Asked before a look that may be the first.
     fn are_fresh(&mut self) -> bool;
 
     /// Whether it takes no part.

@@ -72,8 +72,6 @@ pub(super) struct Driver {
     started: bool,
     /// There was no budget for it to start in the poll before.
     refused: bool,
-    /// Whether none of them waits as a future of its own any more.
-    borrowed: bool,
     /// A poll has begun, and not ended: foreign code has panicked in it, if this is another one.
     polled: bool,
     /// A peer has completed this branch, all but the value that it was redirected to.
@@ -359,7 +357,7 @@ impl Driver {
     /// Makes it as new; it has completed, or has left.
     fn reset(&mut self) {
         debug_assert!(self.anchor.is_none());
-        (self.started, self.borrowed, self.polled) = (false, false, false);
+        (self.started, self.polled) = (false, false);
         self.adopted = None;
     }
 
@@ -368,23 +366,19 @@ impl Driver {
     #[inline]
     fn start(&mut self, arms: &mut impl Arms, order: Order, are_fresh: bool) -> Option<usize> {
         self.started = true;
-        if self.borrowed {
+        // (If the drop of a waker has panicked in here, and nothing has won, the rest are borrowed by the next poll.)
+        if are_fresh || arms.are_fresh() {
             return None;
         }
-        let mut winner = None;
-        if !are_fresh && !arms.are_fresh() {
-            let mut indices = order.indices(arms.count());
-            winner = indices.find(|&index| !arms.is_off(index) && arms.arm(index).start());
-            if winner.is_some() {
-                for_all(indices, |index| {
-                    if !arms.is_off(index) {
-                        arms.arm(index).stand_down();
-                    }
-                });
-            }
+        let mut indices = order.indices(arms.count());
+        let winner = indices.find(|&index| !arms.is_off(index) && arms.arm(index).start());
+        if winner.is_some() {
+            for_all(indices, |index| {
+                if !arms.is_off(index) {
+                    arms.arm(index).stand_down();
+                }
+            });
         }
-        // (Not if the drop of a waker has panicked: if nothing has won, the rest are borrowed by the next poll.)
-        self.borrowed = true;
         winner
     }
 
