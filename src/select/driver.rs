@@ -587,7 +587,7 @@ impl Driver {
 
     fn open(&mut self, arms: &mut impl Arms, anchor: AnchorRef, busy: &mut Option<Stage>) {
         if let Some(stage) = busy.take() {
-            self.take_back_as(stage, arms, anchor.open());
+            self.take_back_as(stage, arms, anchor.open(), false);
         }
     }
 
@@ -633,7 +633,7 @@ impl Driver {
             }
             // What it has popped of its own is to do: the next branch would take it for its own other side.
             let (own, stood_for_both) = by.take_own();
-            let taken = self.take_back_own(arms, own, stood_for_both);
+            let taken = self.take_back_as(Stage::ToDo, arms, own, stood_for_both);
             if let Attempt::Again = attempt {
                 return Looked::Again;
             }
@@ -675,7 +675,8 @@ impl Driver {
                 let waits = arms.arm(index).enter(node(index), true);
                 if !waits {
                     arms.arm(partner).end_loan(node(partner));
-                    self.uncover(index, Stage::ToDo);
+                    self.branches[index].partner = None;
+                    self.uncover(Stage::ToDo);
                 }
                 waits
             }
@@ -686,15 +687,8 @@ impl Driver {
         waits
     }
 
-    /// A branch stands for no others any more: these are to do, as `stage` has it.
-    fn uncover(&mut self, index: usize, stage: Stage) {
-        if self.branches[index].partner.take().is_some() {
-            self.uncover_all(stage);
-        }
-    }
-
-    /// The same, of all branches that stand for no others any more: at once, as there may be many.
-    fn uncover_all(&mut self, stage: Stage) {
+    /// Branches that stand for no others any more: these are to do, as `stage` has it. All at once, as there may be many.
+    fn uncover(&mut self, stage: Stage) {
         for index in 0..self.branches.len() {
             step();
             if let Stage::Covered(by) = self.branches[index].stage {
@@ -705,43 +699,35 @@ impl Driver {
         }
     }
 
-    /// Takes back a node of its own that it has popped itself; gives the branch. One that stood for both sides is to stand for
-    /// them again.
-    fn take_back_own(&mut self, arms: &mut impl Arms, own: GivenBack, stood_for_both: bool) -> Option<usize> {
-        let mut taken = None;
-        for node in own {
-            let index = node.index();
-            self.end_loans(arms, index);
-            self.branches[index].stage = Stage::ToDo;
-            if !stood_for_both {
-                self.uncover(index, Stage::ToDo);
-            }
-            taken = Some(index);
-        }
-        taken
-    }
-
     /// Takes back nodes that were given back; whether there were any.
     fn take_back(&mut self, arms: &mut impl Arms, given_back: GivenBack) -> bool {
-        self.take_back_as(Stage::Told, arms, given_back)
+        self.take_back_as(Stage::Told, arms, given_back, false).is_some()
     }
 
-    fn take_back_as(&mut self, stage: Stage, arms: &mut impl Arms, given_back: GivenBack) -> bool {
-        let (mut any, mut uncovers) = (false, false);
-        for node in given_back {
-            any = true;
+    /// Takes back nodes, given back or popped by the select itself: their branches are at that stage. Gives the last of these.
+    /// `pairs`: one that stood for both sides is to stand for them again.
+    fn take_back_as(
+        &mut self,
+        stage: Stage,
+        arms: &mut impl Arms,
+        nodes: GivenBack,
+        pairs: bool,
+    ) -> Option<usize> {
+        let (mut last, mut uncovers) = (None, false);
+        for node in nodes {
             let index = node.index();
             self.end_loans(arms, index);
             arms.arm(index).given_back(&node);
             let branch = &mut self.branches[index];
             branch.stage = stage;
-            uncovers |= branch.partner.take().is_some();
+            uncovers |= !pairs && branch.partner.take().is_some();
+            last = Some(index);
         }
         if uncovers {
             // (Whoever came by one of the two sides may be met by the other.)
-            self.uncover_all(if bug!("covered_are_not_missed") { Stage::ToDo } else { stage });
+            self.uncover(if bug!("covered_are_not_missed") { Stage::ToDo } else { stage });
         }
-        any
+        last
     }
 
     /// What is to be sent by a branch, or by its partner, is with the operation again.
