@@ -165,9 +165,7 @@ pub(super) trait Arms {
     }
 
     /// Whether it takes part, and can only be polled.
-    fn is_foreign(&self, _index: usize) -> bool {
-        false
-    }
+    fn is_foreign(&self, index: usize) -> bool;
 
     /// Whether it takes part, and can be claimed.
     fn is_claimed(&self, index: usize) -> bool {

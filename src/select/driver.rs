@@ -510,13 +510,12 @@ impl Driver {
         order: Order,
         cx: &mut Context<'_>,
         mut busy: Option<Stage>,
-        mut foreign: bool,
+        foreign: bool,
     ) -> Looked {
-        let anchor = self.anchor();
-        let mut by = By::select(anchor);
-        let looked = self.rounds(arms, order, cx, anchor, &mut by, &mut busy, &mut foreign);
+        let mut by = By::select(self.anchor());
+        let looked = self.rounds(arms, order, cx, &mut by, &mut busy, foreign);
         if !matches!(looked, Looked::Won(_)) {
-            self.open(arms, anchor, &mut busy);
+            self.open(arms, &mut busy);
         }
         let (own, _) = by.take_own();
         self.take_back(arms, own);
@@ -527,24 +526,22 @@ impl Driver {
         looked
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the parts of one loop's state")]
     fn rounds(
         &mut self,
         arms: &mut impl Arms,
         order: Order,
         cx: &mut Context<'_>,
-        anchor: AnchorRef,
         by: &mut By,
         busy: &mut Option<Stage>,
-        foreign: &mut bool,
+        mut foreign: bool,
     ) -> Looked {
         'round: for _ in 0..ROUNDS {
             let mut again = false;
             for index in order.indices(arms.count()) {
                 step();
-                if *foreign && arms.is_foreign(index) {
+                if foreign && arms.is_foreign(index) {
                     if busy.is_none() {
-                        match anchor.busy() {
+                        match self.anchor().busy() {
                             Busied::Yes(given_back) => {
                                 *busy = Some(Stage::Told);
                                 if self.take_back(arms, given_back) {
@@ -563,7 +560,7 @@ impl Driver {
                 }
                 while self.is_to_do(index) {
                     step();
-                    match self.see_to(arms, index, cx, anchor, by, busy) {
+                    match self.see_to(arms, index, cx, by, busy) {
                         Looked::Nothing => {}
                         Looked::Again => {
                             again = true;
@@ -573,8 +570,8 @@ impl Driver {
                     }
                 }
             }
-            *foreign = false;
-            self.open(arms, anchor, busy);
+            foreign = false;
+            self.open(arms, busy);
             if again {
                 return Looked::Again;
             }
@@ -585,9 +582,9 @@ impl Driver {
         Looked::Again
     }
 
-    fn open(&mut self, arms: &mut impl Arms, anchor: AnchorRef, busy: &mut Option<Stage>) {
+    fn open(&mut self, arms: &mut impl Arms, busy: &mut Option<Stage>) {
         if let Some(stage) = busy.take() {
-            self.take_back_as(stage, arms, anchor.open(), false);
+            self.take_back_as(stage, arms, self.anchor().open(), false);
         }
     }
 
@@ -597,7 +594,6 @@ impl Driver {
         arms: &mut impl Arms,
         index: usize,
         cx: &mut Context<'_>,
-        anchor: AnchorRef,
         by: &mut By,
         busy: &mut Option<Stage>,
     ) -> Looked {
@@ -607,12 +603,12 @@ impl Driver {
             arms.arm(index).told();
         }
         if busy.is_none() {
-            if self.register(arms, index, anchor) {
+            if self.register(arms, index) {
                 // It stands: the seniors whose places it has taken are to look.
                 by.poke();
                 return Looked::Nothing;
             }
-            match anchor.busy() {
+            match self.anchor().busy() {
                 Busied::Yes(given_back) => {
                     *busy = Some(Stage::Told);
                     self.take_back(arms, given_back);
@@ -652,16 +648,17 @@ impl Driver {
             }
             self.branches[index].stage = Stage::Covered(other as u32);
         }
-        self.open(arms, anchor, busy);
+        self.open(arms, busy);
         // At once: otherwise another one of those that have left would stand there again.
-        if opposite.is_some_and(|(other, _)| self.register(arms, other, anchor)) {
+        if opposite.is_some_and(|(other, _)| self.register(arms, other)) {
             by.poke();
         }
         Looked::Nothing
     }
 
     /// Puts a branch into its line. False: there is something to look at.
-    fn register(&mut self, arms: &mut impl Arms, index: usize, anchor: AnchorRef) -> bool {
+    fn register(&mut self, arms: &mut impl Arms, index: usize) -> bool {
+        let anchor = self.anchor();
         let partner = self.branches[index].partner.map(|partner| partner as usize);
         for index in [Some(index), partner].into_iter().flatten() {
             self.branches[index].node.get_or_insert_with(|| Waiter::branch(anchor, index));

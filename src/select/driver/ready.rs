@@ -109,7 +109,7 @@ impl Driver {
             return Some(over);
         }
         self.branches.make_room(arms.count());
-        let anchor = self.anchor.insert(Anchor::new(cx.waker().clone(), true)).as_ref();
+        self.anchor = Some(Anchor::new(cx.waker().clone(), true));
         for (index, branch) in self.branches.iter_mut().enumerate() {
             branch.stage = if arms.is_claimed(index) { Stage::ToDo } else { Stage::Never };
         }
@@ -122,7 +122,7 @@ impl Driver {
             let mut rounds = 0;
             while self.is_to_do(index) && rounds < super::ROUNDS {
                 step();
-                if self.register(arms, index, anchor) {
+                if self.register(arms, index) {
                     let node = self.branches[index].node.as_ref().expect("it stands by it");
                     // (If it is told of something just then, it has that to do when it is polled.)
                     if arms.arm(index).leave(node, true) {
@@ -195,8 +195,7 @@ impl Driver {
     /// Takes one step with a branch that is to do. `Ready`: there is something to look at; `Wait`: it waits, or one of its own that
     /// was in the way has left, and it is to do still; `Again`: what was in the way has gone.
     fn enter(&mut self, arms: &mut impl Arms, index: usize, numbers: &mut Option<Numbers>) -> Attempt<()> {
-        let anchor = self.anchor();
-        if self.register(arms, index, anchor) {
+        if self.register(arms, index) {
             if let (Some(numbers), Some(node)) = (numbers, &self.branches[index].node) {
                 numbers.insert(node.number(), index);
             }
@@ -229,7 +228,7 @@ impl Driver {
         self.branches[own].partner = Some(index as u32);
         self.branches[index].stage = Stage::Covered(own as u32);
         // (If there is something to look at both are to do again.)
-        self.register(arms, own, anchor);
+        self.register(arms, own);
         Attempt::Wait
     }
 
