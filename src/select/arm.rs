@@ -35,9 +35,7 @@ pub trait Arm {
     fn stand_down(&mut self) {}
 
     /// Whether its outcome is there.
-    fn is_through(&mut self) -> bool {
-        false
-    }
+    fn is_through(&mut self) -> bool;
 
     /// One quick look at an operation with which nothing was begun. `Again`: it takes a longer one.
     fn glance(&mut self) -> Attempt<()> {
