@@ -247,17 +247,15 @@ impl Driver {
         biased: bool,
         cx: &mut Context<'_>,
     ) -> Poll<usize> {
+        if !self.may_go_on(cx) {
+            return Poll::Pending;
+        }
         let mut glance = None;
-        if !self.started {
-            if !self.may_go_on(cx) {
-                return Poll::Pending;
-            }
-            if arms.are_fresh(off) {
-                let order = Order::new(biased, T::COUNT);
-                match arms.glance(off, order) {
-                    Glanced::Through(winner) => return Poll::Ready(winner),
-                    Glanced::Before(end) => glance = Some(Glance { order, end }),
-                }
+        if !self.started && arms.are_fresh(off) {
+            let order = Order::new(biased, T::COUNT);
+            match arms.glance(off, order) {
+                Glanced::Through(winner) => return Poll::Ready(winner),
+                Glanced::Before(end) => glance = Some(Glance { order, end }),
             }
         }
         arms.open(off, |arms| self.poll_open(arms, biased, glance, cx))
