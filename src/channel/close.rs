@@ -125,7 +125,6 @@ fn tell_all<P: Primitive, T>(primitive: &P, by: &mut By, values: &mut Vec<Parcel
         }
         let is_reservation = P::SAYS && primitive.said(word) != SEND;
         let Some(popped) = primitive.pop(word, |word| primitive.bump(word)) else { continue };
-        primitive.tells(&popped);
         match popped.notify() {
             Ok(waker) => by.wakes(waker),
             Err(remains) if is_reservation => left.add(remains),

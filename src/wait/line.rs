@@ -177,9 +177,6 @@ pub(crate) trait Primitive {
     /// peers that have to know before they pop. (Such a primitive has one side, and nothing is given back to it.)
     const SAYS: bool = false;
 
-    /// One that was popped is about to be told to look, by a close or by the primitive itself.
-    fn tells(&self, _popped: &Popped) {}
-
     /// What the place of the first waiter says. It counts only if the word is still this one afterwards, or is changed
     /// from this one.
     #[inline]
