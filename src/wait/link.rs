@@ -66,12 +66,42 @@ impl Link {
     }
 }
 
+/// A link that changes.
+pub(super) struct AtomicLink(AtomicU64);
+
+impl AtomicLink {
+    pub(super) fn new(link: Link) -> AtomicLink {
+        AtomicLink(AtomicU64::new(link.0))
+    }
+
+    #[inline]
+    pub(super) fn load(&self) -> Link {
+        // ORDERING: Acquire: what is read afterwards is at least as new.
+        Link(self.0.load(Ordering::Acquire))
+    }
+
+    #[inline]
+    pub(super) fn store(&self, link: Link) {
+        // ORDERING: Release pairs with `load`.
+        self.0.store(link.0, Ordering::Release);
+    }
+
+    /// Changes it, if it is `from`; otherwise gives what it is.
+    #[inline]
+    pub(super) fn change(&self, from: Link, to: Link) -> Result<(), Link> {
+        // ORDERING: Release: publishes the node that enters, or what was read of one that leaves. Acquire: whoever takes one
+        // out sees what its owner wrote.
+        let order = order!(AcqRel, "enter_relaxed");
+        self.0.compare_exchange(from.0, to.0, order, Ordering::Acquire).map(drop).map_err(Link)
+    }
+}
+
 /// The words of a node that anybody may read at any time.
 pub(crate) struct Hooks {
     /// This stay's generation, the next older node, and flags.
-    older: AtomicU64,
+    pub(super) older: AtomicLink,
     /// The name of the next newer node: a hint.
-    newer: AtomicU64,
+    pub(super) newer: AtomicLink,
     /// Grows from the oldest to the newest.
     sequence: AtomicU64,
     /// The address of the list, compared only.
@@ -82,8 +112,8 @@ impl Hooks {
     /// Of a node whose first stay is to have the generation after `generation`.
     pub(super) fn new(generation: u64) -> Hooks {
         Hooks {
-            older: AtomicU64::new((generation * ONE_GENERATION) | MARK),
-            newer: AtomicU64::new(0),
+            older: AtomicLink::new(Link((generation * ONE_GENERATION) | MARK)),
+            newer: AtomicLink::new(Link::NIL),
             sequence: AtomicU64::new(0),
             home: AtomicUsize::new(0),
         }
@@ -91,33 +121,7 @@ impl Hooks {
 
     /// The generation of the last stay.
     pub(super) fn generation(&self) -> u64 {
-        self.older().0 / ONE_GENERATION
-    }
-
-    #[inline]
-    pub(super) fn older(&self) -> Link {
-        // ORDERING: Acquire: what is read afterwards is at least as new.
-        Link(self.older.load(Ordering::Acquire))
-    }
-
-    #[inline]
-    pub(super) fn change(&self, from: Link, to: Link) -> Result<(), Link> {
-        // ORDERING: Release: publishes the node that enters, or what was read of one that leaves. Acquire: whoever takes one
-        // out sees what its owner wrote.
-        let order = order!(AcqRel, "enter_relaxed");
-        self.older.compare_exchange(from.0, to.0, order, Ordering::Acquire).map(drop).map_err(Link)
-    }
-
-    /// The name of the next newer node: a hint.
-    #[inline]
-    pub(super) fn newer(&self) -> Link {
-        Link(self.newer.load(Ordering::Acquire))
-    }
-
-    /// Says who is above: a hint.
-    #[inline]
-    pub(super) fn set_newer(&self, name: Link) {
-        self.newer.store(name.0, Ordering::Release);
+        self.older.load().0 / ONE_GENERATION
     }
 
     /// The list of this stay.
@@ -136,9 +140,9 @@ impl Hooks {
     /// Begins a stay above `below`; gives the node's name.
     pub(super) fn begin(&self, number: usize, below: Link, flags: u64, sequence: u64, home: usize) -> Link {
         // The generation first: who reads one of the others in this stay finds `older` changed.
-        let next = Link(self.older().0.wrapping_add(ONE_GENERATION)).with(flags).to(below.number());
-        self.older.store(next.0, Ordering::Release);
-        self.newer.store(0, Ordering::Release);
+        let next = Link(self.older.load().0.wrapping_add(ONE_GENERATION)).with(flags).to(below.number());
+        self.older.store(next);
+        self.newer.store(Link::NIL);
         self.sequence.store(sequence, Ordering::Release);
         self.home.store(home, Ordering::Release);
         next.with(0).to(number)

@@ -72,9 +72,8 @@
 //! acquire and release; each argument above is about one word, or about what was read before that word was found unchanged.
 
 use super::cache::{self, Look};
-use super::link::{Hooks, Link, MARK, ONLY, ROOT};
+use super::link::{AtomicLink, Hooks, Link, MARK, ONLY, ROOT};
 use super::steps::{interrupt, step};
-use crate::prim::{AtomicU64, Ordering};
 
 /// Hints that are followed before a walk starts from the top.
 const PATIENCE: usize = 16;
@@ -95,33 +94,20 @@ impl Live<'_> {
 
 pub(super) struct List {
     /// The name of the newest node.
-    top: AtomicU64,
+    top: AtomicLink,
     /// The name of the oldest: a hint.
-    front: AtomicU64,
+    front: AtomicLink,
 }
 
 impl List {
     pub(super) fn new() -> List {
-        List { top: AtomicU64::new(0), front: AtomicU64::new(0) }
-    }
-
-    #[inline]
-    fn top(&self) -> Link {
-        Link(self.top.load(Ordering::Acquire))
-    }
-
-    /// Moves the top from `from` to `to`; otherwise gives what it is.
-    #[inline]
-    fn change(&self, from: Link, to: Link) -> Result<(), Link> {
-        // ORDERING: as of a node's link.
-        let order = order!(AcqRel, "enter_relaxed");
-        self.top.compare_exchange(from.0, to.0, order, Ordering::Acquire).map(drop).map_err(Link)
+        List { top: AtomicLink::new(Link::NIL), front: AtomicLink::new(Link::NIL) }
     }
 
     /// Appends the node `number`, which is the caller's and stands in no list.
     pub(super) fn push(&self, number: usize, look: &Look<'_>) {
         let hooks = look.peek(number).expect("its owner keeps it");
-        let mut top = self.top();
+        let mut top = self.top.load();
         while let Err(now) = self.append(top, number, hooks, look) {
             top = now;
         }
@@ -131,16 +117,16 @@ impl List {
     fn append(&self, top: Link, number: usize, hooks: &Hooks, look: &Look<'_>) -> Result<(), Link> {
         if top.is_nil() {
             let name = hooks.begin(number, Link::NIL, ROOT, 1, self.home());
-            return self.change(top, name.with(ONLY));
+            return self.top.change(top, name.with(ONLY));
         }
         // A top that has changed since names a node that may be gone; then the exchange fails.
-        let Some(below) = look.peek(top.number()) else { return Err(self.top()) };
+        let Some(below) = look.peek(top.number()) else { return Err(self.top.load()) };
         let name = hooks.begin(number, top, 0, below.sequence().wrapping_add(1), self.home());
-        self.change(top, name)?;
+        self.top.change(top, name)?;
         interrupt();
-        below.set_newer(name);
+        below.newer.store(name);
         if top.is_only() {
-            self.front.store(top.with(0).0, Ordering::Release);
+            self.front.store(top.with(0));
         }
         Ok(())
     }
@@ -151,7 +137,7 @@ impl List {
         look: &Look<'_>,
         eligible: impl Fn(usize) -> bool,
     ) -> Result<Option<usize>, ()> {
-        let top = self.top();
+        let top = self.top.load();
         if top.is_nil() {
             return Ok(None);
         }
@@ -174,7 +160,7 @@ impl List {
     ) -> Result<Option<usize>, ()> {
         let mut oldest = None;
         let (mut number, mut hooks) = (top.number(), look.peek(top.number()).ok_or(())?);
-        let mut older = hooks.older();
+        let mut older = hooks.older.load();
         if !older.same_generation(top) {
             return Err(());
         }
@@ -187,8 +173,8 @@ impl List {
                 return Ok(oldest);
             }
             let next = look.peek(older.number()).ok_or(())?;
-            let read = next.older();
-            let now = hooks.older();
+            let read = next.older.load();
+            let now = hooks.older.load();
             // Claim 2: what was read is the stay that is linked there. (Where this one has been unlinked meanwhile it may be
             // another's; that one's owner has changed the word before it came again, and nothing counts that is found here.)
             if now.number() != older.number() || !now.same_generation(older) {
@@ -204,7 +190,7 @@ impl List {
         let Some(hooks) = look.peek(number) else { return };
         let mut covered = false;
         loop {
-            let (older, sequence) = (hooks.older(), hooks.sequence());
+            let (older, sequence) = (hooks.older.load(), hooks.sequence());
             // What was read is of this stay.
             if !goes_on() {
                 return;
@@ -215,9 +201,9 @@ impl List {
             let live = Live { number, hooks, older };
             covered = covered || !older.has(ROOT);
             if !covered {
-                let top = self.top();
+                let top = self.top.load();
                 if top.with(0) == live.name() && top.is_only() {
-                    if self.change(top, Link::NIL).is_ok() {
+                    if self.top.change(top, Link::NIL).is_ok() {
                         return;
                     }
                     continue;
@@ -228,7 +214,7 @@ impl List {
                 return;
             }
             interrupt();
-            if hooks.change(older, Link(older.0 | MARK)).is_ok() {
+            if hooks.older.change(older, Link(older.0 | MARK)).is_ok() {
                 interrupt();
                 return self.unlink(live, look);
             }
@@ -237,12 +223,12 @@ impl List {
 
     /// Whether something was appended above a node that entered an empty list, and is not on top alone any more.
     fn is_covered(&self, root: Live<'_>, sequence: u64, look: &Look<'_>) -> bool {
-        if let Some(Ok(_)) = self.live(root.hooks.newer(), sequence, look) {
+        if let Some(Ok(_)) = self.live(root.hooks.newer.load(), sequence, look) {
             return true;
         }
         loop {
             step();
-            let top = self.top();
+            let top = self.top.load();
             if top.is_nil() || top.is_only() {
                 return false;
             }
@@ -260,22 +246,22 @@ impl List {
     fn unlink(&self, gone: Live<'_>, look: &Look<'_>) {
         let older = gone.older;
         // The node above, by the hint. A live node that links to this one is the node above, whoever gave the hint.
-        let newer = gone.hooks.newer();
+        let newer = gone.hooks.newer.load();
         if newer.is_nil() {
-            let top = self.top();
+            let top = self.top.load();
             if top.with(0) == gone.name() && self.replace_top(top, older, look) {
                 return;
             }
         } else if let Some(above) = look.peek(newer.number()) {
-            let link = above.older();
+            let link = above.older.load();
             let leads_here = link.number() == gone.number && link.same_generation(newer);
             // Somebody else may have unlinked it since it was marked, and it may have entered again: what was read so far is of
             // this stay only if that is still the latest one.
-            let lasts = gone.hooks.older().same_generation(older);
+            let lasts = gone.hooks.older.load().same_generation(older);
             if leads_here && lasts && !link.has(MARK) {
                 let past = link.to(older.number());
                 interrupt();
-                if above.change(link, past).is_ok() {
+                if above.older.change(link, past).is_ok() {
                     return self.hint(Live { number: newer.number(), hooks: above, older: past }, look);
                 }
             }
@@ -287,15 +273,15 @@ impl List {
     fn unlink_by_walk(&self, gone: usize, hooks: &Hooks, sequence: u64, look: &Look<'_>) {
         loop {
             step();
-            let start = self.foothold(hooks.newer(), sequence, look).or_else(|| {
-                let top = self.top();
+            let start = self.foothold(hooks.newer.load(), sequence, look).or_else(|| {
+                let top = self.top.load();
                 if top.is_nil() {
                     return None;
                 }
                 self.summit(top, look)
             });
             let is_unlinked = match start {
-                None => self.top().is_nil(),
+                None => self.top.load().is_nil(),
                 Some(start) => self.sweep(start, sequence, Some(gone), look).is_some(),
             };
             if is_unlinked || bug!("unlink_once") {
@@ -307,12 +293,12 @@ impl List {
     /// The oldest live node, if the hint names it. (No name of another list's node gets there.)
     #[inline(always)]
     fn front<'g>(&self, look: &'g Look<'_>) -> Option<Live<'g>> {
-        let front = Link(self.front.load(Ordering::Acquire));
+        let front = self.front.load();
         if front.is_nil() {
             return None;
         }
         let hooks = look.peek(front.number())?;
-        let older = hooks.older();
+        let older = hooks.older.load();
         (older.is_nil() && older.same_generation(front) && !older.has(MARK)).then_some(Live {
             number: front.number(),
             hooks,
@@ -323,11 +309,11 @@ impl List {
     /// The oldest live node of several.
     #[cold]
     fn lowest<'g>(&self, top: Link, look: &'g Look<'_>) -> Option<Live<'g>> {
-        let front = Link(self.front.load(Ordering::Acquire));
+        let front = self.front.load();
         let start = self.foothold(front, 0, look).or_else(|| self.summit(top, look))?;
         let oldest = self.sweep(start, 0, None, look)?;
         if oldest.name() != front {
-            self.front.store(oldest.name().0, Ordering::Release);
+            self.front.store(oldest.name());
         }
         Some(oldest)
     }
@@ -338,7 +324,7 @@ impl List {
             step();
             match self.live(hint, sequence, look)? {
                 Ok(live) => return Some(live),
-                Err(marked) => hint = marked.newer(),
+                Err(marked) => hint = marked.newer.load(),
             }
         }
         None
@@ -351,7 +337,7 @@ impl List {
         }
         let hooks = look.peek(hint.number())?;
         let (home, number) = (hooks.home(), hooks.sequence());
-        let older = hooks.older();
+        let older = hooks.older.load();
         // The generation last: it was the same one all the while.
         if !older.same_generation(hint) || home != self.home() || number <= sequence {
             return None;
@@ -366,7 +352,7 @@ impl List {
     /// The node on top, if it is live; otherwise it is unlinked.
     fn summit<'g>(&self, top: Link, look: &'g Look<'_>) -> Option<Live<'g>> {
         let hooks = look.peek(top.number())?;
-        let older = hooks.older();
+        let older = hooks.older.load();
         if !older.same_generation(top) {
             return None;
         }
@@ -384,10 +370,10 @@ impl List {
         } else {
             // If the top is still this node then that one below is linked, and its generation the one just read.
             let Some(below) = look.peek(older.number()) else { return false };
-            below.older().with(0).to(older.number())
+            below.older.load().with(0).to(older.number())
         };
         interrupt();
-        self.change(top, next).is_ok()
+        self.top.change(top, next).is_ok()
     }
 
     /// Walks down from a live node, unlinking what is marked, to the last live one above `sequence`, or down to the
@@ -405,9 +391,9 @@ impl List {
                 return Some(at);
             }
             let next = look.peek(at.older.number());
-            let read =
-                next.map(|next| (next, next.older(), next.sequence(), cache::is_over(at.older.number())));
-            let now = at.hooks.older();
+            let read = next
+                .map(|next| (next, next.older.load(), next.sequence(), cache::is_over(at.older.number())));
+            let now = at.hooks.older.load();
             if now != at.older {
                 if !now.same_generation(at.older) || now.has(MARK) {
                     return None;
@@ -425,7 +411,7 @@ impl List {
                 let past = at.older.to(older.number());
                 interrupt();
                 // If it has changed, the next round sees how.
-                if at.hooks.change(at.older, past).is_ok() {
+                if at.hooks.older.change(at.older, past).is_ok() {
                     at.older = past;
                     self.hint(at, look);
                 }
@@ -440,9 +426,9 @@ impl List {
     /// Tells the node below that `at` is above it.
     fn hint(&self, at: Live<'_>, look: &Look<'_>) {
         if at.older.is_nil() {
-            self.front.store(at.name().0, Ordering::Release);
+            self.front.store(at.name());
         } else if let Some(below) = look.peek(at.older.number()) {
-            below.set_newer(at.name());
+            below.newer.store(at.name());
         }
     }
 
@@ -453,11 +439,11 @@ impl List {
     /// While nobody is at work here: no marked node is linked, and numbers grow towards the top. Gives how many there are.
     pub(super) fn assert_valid(&self) -> usize {
         let look = Look::anywhere();
-        let top = self.top();
+        let top = self.top.load();
         let (mut next, mut above, mut len) = (top.number(), u64::MAX, 0);
         while next != 0 {
             let hooks = look.peek(next).expect("the table has what is linked");
-            let older = hooks.older();
+            let older = hooks.older.load();
             assert!(len > 0 || older.same_generation(top), "the top must name a stay that goes on");
             assert!(!older.has(MARK), "a node that has left must not be linked");
             assert!(!cache::is_over(next), "a node that is linked must not be free");
