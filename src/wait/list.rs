@@ -78,7 +78,7 @@ use super::steps::{interrupt, step};
 /// Hints that are followed before a walk starts from the top.
 const PATIENCE: usize = 16;
 
-/// A node that was found linked and unmarked, with its `older` as it was then.
+/// A node with its `older` as it was when it was found: linked and unmarked, unless told otherwise.
 #[derive(Clone, Copy)]
 struct Live<'g> {
     number: usize,
@@ -86,7 +86,18 @@ struct Live<'g> {
     older: Link,
 }
 
-impl Live<'_> {
+impl<'g> Live<'g> {
+    /// The node of this name, linked or not, marked or not. `None`: there is no such node, or its stay is over.
+    #[inline]
+    fn named(name: Link, look: &'g Look<'_>) -> Option<Live<'g>> {
+        if name.is_nil() {
+            return None;
+        }
+        let hooks = look.peek(name.number())?;
+        let older = hooks.older.load();
+        older.same_generation(name).then_some(Live { number: name.number(), hooks, older })
+    }
+
     fn name(self) -> Link {
         self.older.with(0).to(self.number)
     }
@@ -159,11 +170,7 @@ impl List {
         look: &Look<'_>,
     ) -> Result<Option<usize>, ()> {
         let mut oldest = None;
-        let (mut number, mut hooks) = (top.number(), look.peek(top.number()).ok_or(())?);
-        let mut older = hooks.older.load();
-        if !older.same_generation(top) {
-            return Err(());
-        }
+        let Live { mut number, mut hooks, mut older } = Live::named(top, look).ok_or(())?;
         loop {
             step();
             if eligible(number) {
@@ -273,13 +280,9 @@ impl List {
     fn unlink_by_walk(&self, gone: usize, hooks: &Hooks, sequence: u64, look: &Look<'_>) {
         loop {
             step();
-            let start = self.foothold(hooks.newer.load(), sequence, look).or_else(|| {
-                let top = self.top.load();
-                if top.is_nil() {
-                    return None;
-                }
-                self.summit(top, look)
-            });
+            let start = self
+                .foothold(hooks.newer.load(), sequence, look)
+                .or_else(|| self.summit(self.top.load(), look));
             let is_unlinked = match start {
                 None => self.top.load().is_nil(),
                 Some(start) => self.sweep(start, sequence, Some(gone), look).is_some(),
@@ -293,17 +296,7 @@ impl List {
     /// The oldest live node, if the hint names it. (No name of another list's node gets there.)
     #[inline(always)]
     fn front<'g>(&self, look: &'g Look<'_>) -> Option<Live<'g>> {
-        let front = self.front.load();
-        if front.is_nil() {
-            return None;
-        }
-        let hooks = look.peek(front.number())?;
-        let older = hooks.older.load();
-        (older.is_nil() && older.same_generation(front) && !older.has(MARK)).then_some(Live {
-            number: front.number(),
-            hooks,
-            older,
-        })
+        Live::named(self.front.load(), look).filter(|front| front.older.is_nil() && !front.older.has(MARK))
     }
 
     /// The oldest live node of several.
@@ -351,15 +344,11 @@ impl List {
 
     /// The node on top, if it is live; otherwise it is unlinked.
     fn summit<'g>(&self, top: Link, look: &'g Look<'_>) -> Option<Live<'g>> {
-        let hooks = look.peek(top.number())?;
-        let older = hooks.older.load();
-        if !older.same_generation(top) {
-            return None;
+        let summit = Live::named(top, look)?;
+        if !summit.older.has(MARK) {
+            return Some(summit);
         }
-        if !older.has(MARK) {
-            return Some(Live { number: top.number(), hooks, older });
-        }
-        self.replace_top(top, older, look);
+        self.replace_top(top, summit.older, look);
         None
     }
 
