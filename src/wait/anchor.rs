@@ -306,23 +306,13 @@ impl AnchorRef {
         let body = self.body();
         // ORDERING: Acquire, of a claim.
         let seen = order!(Acquire, "claim_unseen");
-        let mut word = body.word.load(seen);
-        loop {
+        let ended = body.word.fetch_update(Ordering::AcqRel, seen, |word| {
             debug_assert!(word & STATE != GONE, "it ends once");
-            if word & STATE == CLAIMED {
-                return Err(claimed_branch(word));
-            }
-            let poking = word & POKING;
-            match body.word.compare_exchange(word, GONE | poking, Ordering::AcqRel, seen) {
-                Ok(_) => {
-                    return Ok((
-                        GivenBack((word >> NUMBER_SHIFT) as u32),
-                        usize::from(poking != 0 && !bug!("poker_is_not_counted")),
-                    ));
-                }
-                Err(now) => word = now,
-            }
-        }
+            (word & STATE != CLAIMED).then_some(GONE | word & POKING)
+        });
+        let word = ended.map_err(claimed_branch)?;
+        let is_poked = word & POKING != 0 && !bug!("poker_is_not_counted");
+        Ok((GivenBack((word >> NUMBER_SHIFT) as u32), is_poked.into()))
     }
 
     /// Whether `waker` is the one that it is parked with. For the owner.
