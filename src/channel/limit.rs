@@ -522,17 +522,9 @@ impl<T> Turn<'_, T> {
 
 /// Gives a reservation what it wants. False: its owner has left.
 pub(super) fn grant(claim: Claim, by: &mut By, gone: &mut Left) -> bool {
-    if bug!("places_granted_unchecked") {
-        by.wakes(claim.done());
-        return true;
+    let granted = if bug!("places_granted_unchecked") { Ok(claim.done()) } else { claim.grant() };
+    if bug!("frees_in_turn") {
+        return by.wakes_unless_gone(granted, &mut Left::default());
     }
-    match claim.grant() {
-        Ok(waker) => {
-            by.wakes(waker);
-            return true;
-        }
-        Err(left) if bug!("frees_in_turn") => Left::default().add(left),
-        Err(left) => gone.add(left),
-    }
-    false
+    by.wakes_unless_gone(granted, gone)
 }

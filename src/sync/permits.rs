@@ -246,12 +246,8 @@ impl Permits {
             }
             let Some(claim) = popped.claim(0, &mut served.by) else { continue };
             let granted = if bug!("permits_granted_unchecked") { Ok(claim.done()) } else { claim.grant() };
-            match granted {
-                Ok(waker) => {
-                    served.by.wakes(waker);
-                    hand -= want;
-                }
-                Err(left) => served.gone.add(left),
+            if served.by.wakes_unless_gone(granted, &mut served.gone) {
+                hand -= want;
             }
         }
     }
@@ -339,10 +335,7 @@ impl Permits {
                 break;
             }
             let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
-            match popped.notify() {
-                Ok(waker) => served.by.wakes(waker),
-                Err(left) => served.gone.add(left),
-            }
+            served.by.wakes_unless_gone(popped.notify(), &mut served.gone);
         }
         self.serve(0, true, &mut served);
         served.by.wake();

@@ -236,18 +236,7 @@ impl Signal {
             Met::AtWork => return !bug!("told_at_work_is_nobody"),
             Met::Nobody => return false,
         };
-        if bug!("told_unchecked") {
-            by.wakes(claim.done());
-            return true;
-        }
-        match claim.grant() {
-            Ok(waker) => by.wakes(waker),
-            Err(left) => {
-                gone.add(left);
-                return false;
-            }
-        }
-        true
+        by.wakes_unless_gone(if bug!("told_unchecked") { Ok(claim.done()) } else { claim.grant() }, gone)
     }
 
     /// Tells all who began before this.

@@ -56,8 +56,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{RawWakerVTable, Waker};
 
-use super::batch::{wake_all, wake_one};
-use super::node::{NodeRef, Waiter};
+use super::batch::{Left, wake_all, wake_one};
+use super::node::{NodeRef, Remains, Waiter};
 use crate::prim::{self, AtomicUsize, Life, Ordering, Rank, WakerSlot};
 use crate::task::error::shielded;
 
@@ -482,6 +482,20 @@ impl By {
             Some(waker) if self.wake.is_none() => self.wake = Some(waker),
             Some(waker) => self.more.push(waker),
         }
+    }
+
+    /// Has the owner of what was told woken in the end. False: it has gone, and what it has left is with `gone`.
+    pub(crate) fn wakes_unless_gone(
+        &mut self,
+        told: Result<Option<Waker>, Remains>,
+        gone: &mut Left,
+    ) -> bool {
+        let is_there = told.is_ok();
+        match told {
+            Ok(waker) => self.wakes(waker),
+            Err(left) => gone.add(left),
+        }
+        is_there
     }
 
     /// Drops foreign data when those are woken.
