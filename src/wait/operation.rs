@@ -551,37 +551,27 @@ impl<B: Branch> Operation<B> {
             self.begun()
         );
         assert!(self.at != LENT, "a leno operation was polled while lent to a select, which was forgotten");
-        loop {
-            let (node, redirected) = self.node();
-            match node.as_ref().state() {
-                State::OPEN if redirected => look_again(cx),
-                State::OPEN if self.branch.is_worth_a_look() && self.branch.leave(&node) => {
-                    self.take_back(node);
-                    return None;
-                }
-                State::OPEN => {
-                    if !node.parked_by(cx.waker()) {
-                        self.park(&node, cx);
-                    }
-                    self.note();
-                }
-                State::DONE => {
-                    self.take_outcome(node, tray);
-                    return Some(Poll::Ready(()));
-                }
-                State::REDIRECT => {
-                    self.follow(node);
-                    continue;
-                }
-                State::LOOK => {
-                    self.take_told(node);
-                    self.branch.told();
-                    return None;
-                }
-                state => unreachable!("a waiting operation is {state:?}"),
+        match self.progress(Some(tray)) {
+            Attempt::Ready(()) => return Some(Poll::Ready(())),
+            Attempt::Wait => {
+                self.branch.told();
+                return None;
             }
-            return Some(Poll::Pending);
+            Attempt::Again => {}
         }
+        let (node, redirected) = self.node();
+        if redirected {
+            look_again(cx);
+        } else if self.branch.is_worth_a_look() && self.branch.leave(&node) {
+            self.take_back(node);
+            return None;
+        } else {
+            if !node.parked_by(cx.waker()) {
+                self.park(&node, cx);
+            }
+            self.note();
+        }
+        Some(Poll::Pending)
     }
 
     /// The future has moved to another task, as far as the waker tells.
@@ -600,14 +590,6 @@ impl<B: Branch> Operation<B> {
         // SAFETY: DONE, and over after this.
         unsafe { self.branch.finish(node.as_ref(), tray) };
         node.free();
-    }
-
-    /// The same, with a note of when that was handed over, in case that it has to be restored.
-    fn take_noted(&mut self, node: Waiter, tray: &mut Tray<B::Goods>) {
-        if !B::ONCE {
-            tray.note(node.as_ref().stamp());
-        }
-        self.take_outcome(node, tray);
     }
 
     /// What it receives is, or will be, in another node.
@@ -827,8 +809,16 @@ impl<B: Branch> Operation<B> {
                     return Attempt::Wait;
                 }
                 state => {
+                    debug_assert!(
+                        matches!(state, State::OPEN | State::DONE),
+                        "a waiting operation is {state:?}"
+                    );
                     let (State::DONE, Some(tray)) = (state, tray) else { return Attempt::Again };
-                    self.take_noted(node, tray);
+                    if !B::ONCE {
+                        // When it was handed over, in case that it has to be restored.
+                        tray.note(node.as_ref().stamp());
+                    }
+                    self.take_outcome(node, tray);
                     return Attempt::Ready(());
                 }
             }
