@@ -47,10 +47,6 @@ impl Link {
         self.0 & flag != 0
     }
 
-    pub(super) fn is_only(self) -> bool {
-        self.has(ONLY)
-    }
-
     /// The same, with other flags.
     pub(super) fn with(self, flags: u64) -> Link {
         Link(self.0 & !FLAGS | flags)

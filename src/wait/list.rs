@@ -136,7 +136,7 @@ impl List {
         self.top.change(top, name)?;
         interrupt();
         below.newer.store(name);
-        if top.is_only() {
+        if top.has(ONLY) {
             self.front.store(top.with(0));
         }
         Ok(())
@@ -152,7 +152,7 @@ impl List {
         if top.is_nil() {
             return Ok(None);
         }
-        let bottom = || if top.is_only() { self.summit(top, look) } else { self.lowest(top, look) };
+        let bottom = || if top.has(ONLY) { self.summit(top, look) } else { self.lowest(top, look) };
         if let Some(oldest) = self.front(look).or_else(bottom) {
             if eligible(oldest.number) {
                 return Ok(Some(oldest.number));
@@ -209,7 +209,7 @@ impl List {
             covered = covered || !older.has(ROOT);
             if !covered {
                 let top = self.top.load();
-                if top.with(0) == live.name() && top.is_only() {
+                if top.with(0) == live.name() && top.has(ONLY) {
                     if self.top.change(top, Link::NIL).is_ok() {
                         return;
                     }
@@ -236,7 +236,7 @@ impl List {
         loop {
             step();
             let top = self.top.load();
-            if top.is_nil() || top.is_only() {
+            if top.is_nil() || top.has(ONLY) {
                 return false;
             }
             if top.with(0) == root.name() {
@@ -439,7 +439,7 @@ impl List {
             assert!(hooks.sequence() < above, "numbers must grow towards the top");
             (next, above, len) = (older.number(), hooks.sequence(), len + 1);
         }
-        assert!(!top.is_only() || len == 1, "ONLY means one");
+        assert!(!top.has(ONLY) || len == 1, "ONLY means one");
         len
     }
 }
