@@ -30,6 +30,7 @@ use super::SendError;
 use super::builder::Overflow;
 use super::shared::{Shared, SharedRef};
 use crate::task::error::call;
+use crate::task::finally;
 use crate::wait::{By, Parcel, Tray};
 
 /// Gets what is undelivered.
@@ -121,9 +122,9 @@ impl<T> Shared<T> {
     #[cold]
     pub(super) fn dispose_later(&self, parcel: Parcel<T>, by: &mut By) {
         if self.hook().is_some() || needs_drop::<T>() {
-            // SAFETY: see the type.
+            // SAFETY: it never leaves the operation of `by`, whose handle keeps the channel.
             let shared = unsafe { SharedRef::of(self) };
-            by.drops(Arc::new(Later { shared, parcel: Some(parcel) }));
+            by.drops(Arc::new(finally(move || shared.dispose_of(parcel))));
         }
     }
 }
@@ -156,21 +157,5 @@ impl<'a, T> Spare<'a, T> {
 impl<T> Drop for Spare<'_, T> {
     fn drop(&mut self) {
         self.shared.dispose(&mut self.tray);
-    }
-}
-
-/// A value that goes along with the wakers that an operation has to call when it is through. It never leaves that operation,
-/// whose handle keeps the channel.
-struct Later<T> {
-    shared: SharedRef<T>,
-    /// Taken by the drop.
-    parcel: Option<Parcel<T>>,
-}
-
-impl<T> Drop for Later<T> {
-    fn drop(&mut self) {
-        if let Some(parcel) = self.parcel.take() {
-            self.shared.dispose_of(parcel);
-        }
     }
 }
