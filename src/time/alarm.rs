@@ -1,94 +1,61 @@
-//! A timer for somebody who is not a future (a ticker): one at a time, set at an executor, which wakes one waker.
-//!
-//! It stays with the executor that it was made on, on whichever thread it is polled; once that has ended, it goes to the
-//! default runtime with what was left of its time.
+//! A timer for somebody who is not a future (a ticker): a [`Sleep`] that stays with the executor that it was made on, on
+//! whichever thread it is polled. Once that has ended, it goes to the default runtime with what was left of its time.
 
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
+use super::Sleep;
 use crate::fiber::default_home;
 use crate::task::context;
 use crate::task::home::HomeRef;
-use crate::task::seam::{TimerKey, TimerState};
 
 /// See the module.
 pub(crate) struct Alarm {
-    /// `None`: it is never set.
+    sleep: Sleep,
+    /// `None`: it never comes.
     home: Option<HomeRef>,
-    timer: Option<TimerKey>,
 }
 
 impl Alarm {
-    /// Of the executor that the caller runs on.
-    pub(crate) fn here() -> Self {
-        Alarm::of(context::with_home(default_home, HomeRef::clone))
+    /// One that never comes.
+    pub(crate) fn never() -> Self {
+        Alarm { sleep: Sleep::new(None, None, 0), home: None }
     }
 
-    pub(crate) fn of(home: HomeRef) -> Self {
-        Alarm { home: Some(home), timer: None }
+    /// Of the executor that the caller runs on, due when `due` says, which is told the time.
+    pub(crate) fn here(due: impl FnOnce(Instant) -> Option<Instant>) -> Self {
+        Alarm::of(context::with_home(default_home, HomeRef::clone), due)
     }
 
-    /// One that is never set.
-    pub(crate) fn none() -> Self {
-        Alarm { home: None, timer: None }
+    /// The same, of this executor.
+    pub(crate) fn of(home: HomeRef, due: impl FnOnce(Instant) -> Option<Instant>) -> Self {
+        let mut alarm = Alarm { home: Some(home), ..Alarm::never() };
+        alarm.set(due);
+        alarm
     }
 
-    fn home(&mut self) -> &HomeRef {
-        self.home.get_or_insert_with(default_home)
+    /// When it is due, by the clock of its executor; `None`: never.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.sleep.deadline()
     }
 
-    /// By the clock of its executor.
-    pub(crate) fn now(&self) -> Instant {
-        self.home.as_ref().map_or_else(Instant::now, |home| home.seam.now())
-    }
-
-    /// `Ready`: `due` has come. Otherwise the waker is woken then. The caller changes `due` only after that. Where the
-    /// executor has ended, `due` becomes an instant of another one's clock.
-    pub(crate) fn poll(&mut self, due: &mut Instant, waker: &Waker) -> Poll<()> {
-        loop {
-            let home = self.home().clone();
-            let now = home.seam.now();
-            if now >= *due {
-                self.clear();
-                return Poll::Ready(());
-            }
-            let is_set = match self.timer {
-                Some(key) => match home.seam.renew_timer(key, waker) {
-                    TimerState::Pending => true,
-                    TimerState::Fired => {
-                        self.timer = None;
-                        continue;
-                    }
-                    TimerState::Closed => false,
-                },
-                None => {
-                    self.timer = home.seam.set_timer(context::worker_of(&home), *due, waker.clone());
-                    self.timer.is_some()
-                }
-            };
-            if is_set {
-                return Poll::Pending;
-            }
-            self.timer = None;
-            let new = default_home();
-            if home.seam.clock_id() != new.seam.clock_id() {
-                // (What no `Instant` can tell: by either clock it is too far away to come.)
-                let left = due.saturating_duration_since(now);
-                *due = new.seam.now().checked_add(left).unwrap_or(*due);
-            }
-            self.home = Some(new);
+    /// Sets it anew.
+    pub(crate) fn set(&mut self, due: impl FnOnce(Instant) -> Option<Instant>) {
+        if let Some(home) = &self.home {
+            self.sleep = Sleep::new(due(home.seam.now()), None, home.seam.clock_id());
         }
     }
 
-    fn clear(&mut self) {
-        if let (Some(home), Some(key)) = (&self.home, self.timer.take()) {
-            home.seam.clear_timer(key);
+    /// `Ready`: it is due, and was so at that instant. Otherwise the waker is woken then.
+    pub(crate) fn poll(&mut self, waker: &Waker) -> Poll<Instant> {
+        let Some(home) = &mut self.home else { return Poll::Pending };
+        let mut polled = self.sleep.poll_on(home, waker);
+        if polled.is_none() {
+            *home = default_home();
+            polled = self.sleep.poll_on(home, waker);
         }
-    }
-}
-
-impl Drop for Alarm {
-    fn drop(&mut self) {
-        self.clear();
+        polled
+            .expect("the default runtime does not end")
+            .map(|()| self.sleep.deadline().expect("a sleep without an end is never ready"))
     }
 }

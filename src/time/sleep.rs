@@ -72,7 +72,7 @@ pub struct Sleep {
 impl Sleep {
     #[inline]
     #[track_caller]
-    fn new(deadline: Option<Instant>, span: Option<Duration>, clock: usize) -> Sleep {
+    pub(super) fn new(deadline: Option<Instant>, span: Option<Duration>, clock: usize) -> Sleep {
         Sleep { deadline, span, clock, timer: None, place: Place::here(), refused: false }
     }
 
@@ -173,7 +173,7 @@ impl Sleep {
     }
 
     /// As a poll on `home`; `None`: that has ended, and the time is not up.
-    fn poll_on(&mut self, home: &HomeRef, waker: &Waker) -> Option<Poll<()>> {
+    pub(super) fn poll_on(&mut self, home: &HomeRef, waker: &Waker) -> Option<Poll<()>> {
         self.move_to(home);
         let Some(deadline) = self.deadline else { return Some(Poll::Pending) };
         if let Some((_, key)) = &self.timer {

@@ -98,9 +98,7 @@ pub use crate::time::Missed;
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn after(d: Duration) -> Receiver<Instant> {
-    let alarm = Alarm::here();
-    let due = alarm.now().checked_add(d);
-    start(due, alarm, None)
+    start(Alarm::here(|now| now.checked_add(d)), None)
 }
 
 /// One tick, at `t`, an instant of the clock of the executor that the caller runs on, and nothing more. If `t` has passed, the
@@ -115,7 +113,7 @@ pub fn after(d: Duration) -> Receiver<Instant> {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn at(t: Instant) -> Receiver<Instant> {
-    start(Some(t), Alarm::here(), None)
+    start(Alarm::here(|_now| Some(t)), None)
 }
 
 /// A tick every `d`, the first one after `d`; missed ticks come in a [burst](Missed::Burst).
@@ -150,9 +148,7 @@ pub fn tick(d: Duration) -> Receiver<Instant> {
 #[track_caller]
 pub fn tick_with(d: Duration, missed: Missed) -> Receiver<Instant> {
     assert!(!d.is_zero(), "a ticker with a period of zero would tick without end; use 1 ns or more");
-    let alarm = Alarm::here();
-    let due = alarm.now().checked_add(d);
-    start(due, alarm, Some((d, missed)))
+    start(Alarm::here(|now| now.checked_add(d)), Some((d, missed)))
 }
 
 /// No tick, ever: for a branch of a `select!` that may have nothing to wait for.
@@ -167,7 +163,7 @@ pub fn tick_with(d: Duration, missed: Missed) -> Receiver<Instant> {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn never() -> Receiver<Instant> {
-    start(None, Alarm::none(), None)
+    start(Alarm::never(), None)
 }
 
 /// So many panics in a row, with no tick taken meanwhile, do not come from wakers.
@@ -189,18 +185,17 @@ struct Actor {
     offer: Option<Operation<Send<Instant>>>,
     closed: Operation<Listen<Watch<Instant>>>,
     sender: Sender<Instant>,
+    /// For the next tick, or the one that is offered.
     alarm: Alarm,
-    /// When the next tick is due; `None`: never.
-    due: Option<Instant>,
     repeat: Option<(Duration, Missed)>,
 }
 
 #[track_caller]
-fn start(due: Option<Instant>, alarm: Alarm, repeat: Option<(Duration, Missed)>) -> Receiver<Instant> {
+fn start(alarm: Alarm, repeat: Option<(Duration, Missed)>) -> Receiver<Instant> {
     let (sender, receiver) = rendezvous();
     // SAFETY: the sender is kept beside it, and is dropped later.
     let closed = Operation::new(unsafe { Watch::listen(&sender) });
-    let actor = Actor { offer: None, closed, sender, alarm, due, repeat };
+    let actor = Actor { offer: None, closed, sender, alarm, repeat };
     let ticker = Ticker { wakes: AtomicU32::new(0), actor: UnsafeCell::new(Some(actor)) };
     Arc::new(ticker).wake();
     receiver
@@ -224,7 +219,7 @@ impl Ticker {
             let (ran, goes_on) = self.actor.with_mut(|actor| {
                 // SAFETY: invariant 1.
                 let actor = unsafe { &mut *actor };
-                let due = |actor: &Option<Actor>| actor.as_ref().and_then(|actor| actor.due);
+                let due = |actor: &Option<Actor>| actor.as_ref().and_then(|actor| actor.alarm.due());
                 let before = due(actor);
                 let ran = catch_unwind(AssertUnwindSafe(|| {
                     let over = actor.as_mut().is_some_and(|actor| actor.run(&waker).is_ready());
@@ -287,15 +282,12 @@ impl Actor {
                 if taken.is_err() {
                     return Poll::Ready(());
                 }
-                let (due, repeat) = (self.due.take(), self.repeat);
-                self.due = due
-                    .zip(repeat)
-                    .and_then(|(due, (period, missed))| missed.next(due, self.alarm.now(), period));
+                let taken = self.alarm.due().zip(self.repeat);
+                self.alarm.set(|now| taken.and_then(|(due, (period, missed))| missed.next(due, now, period)));
             }
-            let Some(due) = &mut self.due else { return Poll::Pending };
-            std::task::ready!(self.alarm.poll(due, cx.waker()));
+            let due = std::task::ready!(self.alarm.poll(cx.waker()));
             // SAFETY: the sender is kept beside it, and is dropped later.
-            let send = unsafe { Send::new(&self.sender, MaybeUninit::new(*due)) };
+            let send = unsafe { Send::new(&self.sender, MaybeUninit::new(due)) };
             self.offer = Some(Operation::new(send));
         }
     }

@@ -80,9 +80,8 @@ impl Default for Executor {
 impl Executor {
     /// A ticker on it; `repeat`: not only once.
     pub fn ticker(&self, d: Duration, repeat: bool) -> Receiver<Instant> {
-        let alarm = Alarm::of(self.0.clone());
-        let due = alarm.now().checked_add(d);
-        start(due, alarm, repeat.then_some((d, Missed::Burst)))
+        let alarm = Alarm::of(self.0.clone(), |now| now.checked_add(d));
+        start(alarm, repeat.then_some((d, Missed::Burst)))
     }
 
     /// Time goes on to the next deadline; false: nobody waits for one.
