@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
-use crate::task::{budget, shows, thread};
+use crate::task::{shows, thread};
 use crate::time::{Sleep, now, sleep, sleep_until};
 
 /// Ticks every `period`, the first time immediately; missed ticks come in a [burst](Missed::Burst).
@@ -124,8 +124,6 @@ pub struct Interval {
     sleep: Sleep,
     period: Duration,
     missed: Missed,
-    /// There was no budget for a tick that came at once.
-    refused: bool,
 }
 
 impl Interval {
@@ -135,7 +133,7 @@ impl Interval {
             !period.is_zero(),
             "an interval with a period of zero would tick without end; use 1 ns or more"
         );
-        Interval { sleep, period, missed, refused: false }
+        Interval { sleep, period, missed }
     }
 
     /// Waits for the next tick and returns the instant at which it was due, which may be in the past.
@@ -201,11 +199,7 @@ impl Interval {
     }
 
     fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
-        let waits = self.sleep.waits();
-        ready!(self.sleep.poll_time(cx));
-        if !waits && !budget::may_begin(&mut self.refused, cx) {
-            return Poll::Pending;
-        }
+        ready!(Pin::new(&mut self.sleep).poll(cx));
         let due = self.sleep.deadline().expect("a sleep without an end is never ready");
         let now = now();
         let next = self.missed.next(due, now, self.period);
