@@ -265,11 +265,17 @@ impl Timers {
         }
     }
 
-    #[cold]
     fn fire_until(&self, now: u64, prepare: impl FnOnce()) {
+        Timers::fire_some(self.stores.iter().map(|store| (&**store, now)), now, prepare);
+    }
+
+    /// Wakes all that are due at `now` in those of the stores where one was so at the time beside it; calls `prepare` first, if
+    /// there are any.
+    #[cold]
+    fn fire_some<'a>(stores: impl Iterator<Item = (&'a Store, u64)>, now: u64, prepare: impl FnOnce()) {
         let mut due = Vec::new();
-        for store in &self.stores {
-            if store.next() <= now {
+        for (store, by) in stores {
+            if store.next() <= by {
                 store.take_due(now, &mut due);
             }
         }
@@ -289,22 +295,11 @@ impl Timers {
         if watched.iter().any(|store| store.next() != NEVER) {
             let now = self.now();
             at(now);
-            self.fire_some(watched, now);
+            let long_ago = now.saturating_sub(GRACE.as_nanos() as u64);
+            Timers::fire_some(watched.into_iter().zip([now, now, long_ago]), now, || {});
         } else if asked {
             at(self.now());
         }
-    }
-
-    #[cold]
-    fn fire_some(&self, watched: [&Store; 3], now: u64) {
-        let long_ago = now.saturating_sub(GRACE.as_nanos() as u64);
-        let mut due = Vec::new();
-        for (store, by) in watched.into_iter().zip([now, now, long_ago]) {
-            if store.next() <= by {
-                store.take_due(now, &mut due);
-            }
-        }
-        wake(due);
     }
 
     /// Virtual time goes on to the next deadline, which is to be [fired](Self::fire) then; false: there is none.
