@@ -80,9 +80,6 @@ struct Slot<T> {
     left: usize,
 }
 
-/// Values that nobody has yet to see, to be dropped where no lock is held.
-type Seen<T> = Vec<Arc<T>>;
-
 /// How many will see what was sent, and what had to go for it.
 type Sent<T> = (usize, Option<Arc<T>>);
 
@@ -101,15 +98,6 @@ impl<T> Ring<T> {
         let slot = self.slots.pop_front()?;
         self.head += 1;
         Some(slot.value)
-    }
-
-    /// Takes out what all have seen.
-    fn take_seen(&mut self) -> Seen<T> {
-        let mut seen = Vec::new();
-        while self.slots.front().is_some_and(|slot| slot.left == 0) {
-            seen.extend(self.pop());
-        }
-        seen
     }
 }
 
@@ -209,7 +197,11 @@ impl<T> Shared<T> {
         if !bug!("broadcast_counts_the_gone") || is_last {
             ring.unseen(cursor).for_each(|slot| slot.left -= 1);
         }
-        let seen = ring.take_seen();
+        // What all have seen goes: to be dropped where no lock is held.
+        let mut seen = Vec::new();
+        while ring.slots.front().is_some_and(|slot| slot.left == 0) {
+            seen.extend(ring.pop());
+        }
         drop(ring);
         if !seen.is_empty() || is_last {
             // (Without receivers who waits to send is told as well.)

@@ -137,10 +137,6 @@ impl<T> Drop for Sender<T> {
 }
 
 impl<T> Receiver<T> {
-    fn shared(&self) -> SharedRef<T> {
-        self.operation.0
-    }
-
     /// Takes the value if it is there.
     ///
     /// # Errors
@@ -174,7 +170,7 @@ impl<T> Receiver<T> {
     /// ```
     pub fn close(&mut self) {
         // SAFETY: the receiver's.
-        unsafe { self.shared().close() };
+        unsafe { self.operation.0.close() };
     }
 
     /// Receives on a plain thread, which sleeps until the value is there.
