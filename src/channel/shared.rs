@@ -215,26 +215,6 @@ pub(super) enum Step<R> {
     Moved,
 }
 
-/// Steps until one is decisive; `give_way` where one was lost.
-#[inline(always)]
-pub(super) fn attempts<R>(
-    mut step: impl FnMut(&mut By) -> Step<R>,
-    give_way: impl Fn(),
-    by: &mut By,
-) -> Attempt<R> {
-    loop {
-        match step(by) {
-            Step::Ready(output) => return Attempt::Ready(output),
-            Step::Wait => return Attempt::Wait,
-            Step::Busy => return Attempt::Again,
-            Step::Moved => {}
-            // A select's own node: it has to see to that first.
-            Step::Lost if by.has_own() => return Attempt::Wait,
-            Step::Lost => give_way(),
-        }
-    }
-}
-
 /// What became of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
@@ -570,11 +550,20 @@ impl<T> Shared<T> {
     /// Steps until one is decisive.
     #[inline(always)]
     fn attempts<R>(&self, mut step: impl FnMut(Word, &mut By) -> Step<R>, by: &mut By) -> Attempt<R> {
-        let give_way = || match self.linked() {
-            None => thread::back_off(),
-            Some(linked) => thread::give_way(|| linked.moves(self.line.load())),
-        };
-        attempts(|by| step(self.line.load(), by), give_way, by)
+        loop {
+            match step(self.line.load(), by) {
+                Step::Ready(output) => return Attempt::Ready(output),
+                Step::Wait => return Attempt::Wait,
+                Step::Busy => return Attempt::Again,
+                Step::Moved => {}
+                // A select's own node: it has to see to that first.
+                Step::Lost if by.has_own() => return Attempt::Wait,
+                Step::Lost => match self.linked() {
+                    None => thread::back_off(),
+                    Some(linked) => thread::give_way(|| linked.moves(self.line.load())),
+                },
+            }
+        }
     }
 
     /// Takes what a receive that was dropped has given back.
