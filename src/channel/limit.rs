@@ -180,9 +180,10 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Whether a send that waits does so in the queue.
-    pub(super) fn has_turn(&self, node: &Waiter) -> bool {
-        node.as_ref().stamp() == SEND
+    /// Whether an operation of this side that waits does so in the queue, and not in the word.
+    #[inline(always)]
+    pub(super) fn stands_in_queue(&self, end: End, node: &Waiter) -> bool {
+        end == End::Sender && (self.is_linked() || node.as_ref().stamp() == SEND)
     }
 
     /// Where those wait who want places, of a channel that has such a line.

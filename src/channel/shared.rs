@@ -793,16 +793,14 @@ impl<T> Shared<T> {
     /// Takes the node of an operation out of its line. False: a peer has it.
     #[inline(always)]
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
-        match end {
-            End::Sender if self.is_linked() || self.has_turn(node) => self.leave_queue(node),
-            _ => Primitive::leave(self, node),
-        }
+        if self.stands_in_queue(end, node) { self.leave_queue(node) } else { Primitive::leave(self, node) }
     }
 
     pub(super) fn touch(&self, end: End, node: &Waiter) -> bool {
-        match end {
-            End::Sender if self.is_linked() || self.has_turn(node) => self.own_queue().touch(node),
-            _ => Primitive::touch(self, node),
+        if self.stands_in_queue(end, node) {
+            self.own_queue().touch(node)
+        } else {
+            Primitive::touch(self, node)
         }
     }
 
