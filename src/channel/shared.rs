@@ -63,8 +63,8 @@ pub(super) struct Shared<T> {
     /// What reservations need, from the first one on.
     pub(super) turns: OnceBox<Turns>,
     pub(super) bound: Bound,
-    /// What only some channels have: a box.
-    pub(super) extras: Option<NonNull<Extras<T>>>,
+    /// What only some channels have.
+    pub(super) extras: Option<Box<Extras<T>>>,
     /// What is behind it, in the same allocation: the first slot, or a `Linked<T>` if `bound` says so.
     behind: NonNull<Slot<T>>,
     /// Where pointers are short.
@@ -357,7 +357,7 @@ impl<T> Shared<T> {
                 limit: AtomicU32::new(places.into()),
                 weak: AtomicU32::new(1),
                 turns: OnceBox::new(),
-                extras: extras.map(|extras| NonNull::from(Box::leak(extras))),
+                extras,
                 behind,
                 _up_to_the_line: [0; UP_TO_THE_LINE],
                 sign: Sign::new(),
@@ -417,7 +417,7 @@ impl<T> Shared<T> {
         // SAFETY: the caller's promise.
         unsafe {
             shared.life.end();
-            let (extras, lead) = (shared.extras, shared.bound.lead);
+            let (extras, lead) = ((*shared.0.as_ptr()).extras.take(), shared.bound.lead);
             let slots = match shared.bound.capacity {
                 _ if shared.is_linked() => {
                     shared.behind.cast::<Linked<T>>().drop_in_place();
@@ -432,10 +432,8 @@ impl<T> Shared<T> {
             shared.0.drop_in_place();
             let (layout, _, lined) = Self::layout(slots);
             lines::free(shared.0.cast(), layout, lined, lead);
-            if let Some(extras) = extras {
-                // A hook is foreign code, and so is its drop.
-                call(|| drop(Box::from_raw(extras.as_ptr())));
-            }
+            // A hook is foreign code, and so is its drop.
+            call(|| drop(extras));
         }
     }
 

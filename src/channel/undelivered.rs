@@ -53,8 +53,7 @@ impl<T> Extras<T> {
 impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn extras(&self) -> Option<&Extras<T>> {
-        // SAFETY: they are freed with the channel.
-        self.extras.map(|extras| unsafe { extras.as_ref() })
+        self.extras.as_deref()
     }
 
     #[inline(always)]
