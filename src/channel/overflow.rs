@@ -71,22 +71,17 @@ impl<T> Shared<T> {
     #[cold]
     pub(super) fn send_over(
         &self,
-        attempt: Attempt<()>,
+        attempt: Attempt<Sent>,
         value: &mut MaybeUninit<T>,
-        tray: &mut Tray<()>,
         by: &mut By,
-    ) -> Attempt<()> {
+    ) -> Attempt<Sent> {
         let Some(extras) = self.extras().filter(|extras| extras.overflows()) else { return attempt };
         let mut gone = Tray::new();
-        match self.force(extras.overflow, value, &mut gone, by) {
-            None => return Attempt::Wait,
-            Some(Sent::Closed) => {}
-            Some(Sent::Kept | Sent::HandedOver) => tray.put(()),
-        }
+        let sent = self.force(extras.overflow, value, &mut gone, by);
         if let Some(gone) = gone.take() {
             self.dispose_later(Parcel::new(gone), by);
         }
-        Attempt::Ready(())
+        sent.map_or(Attempt::Wait, Attempt::Ready)
     }
 
     /// Sends a value without waiting; `gone` gets the one that there was no room for. With [`Sent::Closed`] it stays empty, and the

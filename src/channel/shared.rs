@@ -514,14 +514,15 @@ impl<T> Shared<T> {
             },
             by,
         );
-        match attempt {
+        let attempt = match attempt {
+            Attempt::Wait | Attempt::Again if self.extras.is_some() => self.send_over(attempt, value, by),
+            attempt => attempt,
+        };
+        attempt.map(|sent| match sent {
             // (Foreign code may run there.)
-            Attempt::Ready(Sent::Closed) => self.finish_close(),
-            Attempt::Ready(Sent::Kept | Sent::HandedOver) => tray.put(()),
-            attempt if self.extras.is_some() => return self.send_over(attempt.map(|_| ()), value, tray, by),
-            attempt => return attempt.map(|_| ()),
-        }
-        Attempt::Ready(())
+            Sent::Closed => self.finish_close(),
+            Sent::Kept | Sent::HandedOver => tray.put(()),
+        })
     }
 
     /// Receives, if that is possible now. `Ready`: the tray is full, or the channel closed.
