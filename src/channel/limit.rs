@@ -79,7 +79,7 @@
 use std::mem::MaybeUninit;
 
 use super::linked::insist;
-use super::queue::{Queue, SEND};
+use super::queue::{Asking, Queue, SEND};
 use super::ring::HELD;
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{AtomicU64, Mutex, Ordering};
@@ -201,7 +201,8 @@ impl<T> Shared<T> {
 
     /// Takes a send or a reservation out of that line. False: a peer has it.
     pub(super) fn leave_queue(&self, node: &Waiter) -> bool {
-        self.own_queue().leave(node, &|| self.linked().map_or(0, |linked| self.rest_of_room(linked)))
+        let rest = || self.linked().map_or(0, |linked| self.rest_of_room(linked));
+        Asking(self.own_queue(), &rest).leave(node)
     }
 
     /// Takes a reservation out of its line. False: a peer has it.
@@ -448,7 +449,7 @@ impl<T> Turn<'_, T> {
             if word.has(CLOSED) {
                 return false;
             }
-            if queue.wait(word, node, count, &|| 0) {
+            if queue.line_up_saying(word, node, SENDERS, count) {
                 return true;
             }
         }

@@ -11,12 +11,12 @@ use std::mem::MaybeUninit;
 use super::blocks::ahead;
 use super::limit::{CHANGES, Reserved, Turns, grant};
 use super::linked::{Linked, insist};
-use super::queue::{SEND, wanted};
+use super::queue::{Asking, SEND, wanted};
 use super::ring::HELD;
 use super::room::{in_count, is_uncounted, most};
 use super::shared::{CLOSED, End, Sent, Shared};
 use crate::prim::{Ordering, fence};
-use crate::wait::{By, Claim, Left, Primitive, Waiter, Word};
+use crate::wait::{By, Claim, Left, Primitive, SENDERS, Waiter, Word};
 
 impl<T> Shared<T> {
     /// Gives so many places, which were not left by receives, to those who wait for them, in order, or back.
@@ -190,7 +190,8 @@ impl<T> Shared<T> {
             if !bug!("waits_beside_a_place") && self.in_passing(|by| self.collect(linked, by)) {
                 continue;
             }
-            let waits = room.queue.wait(word, node, said, &|| self.rest_of_room(linked));
+            let rest = || self.rest_of_room(linked);
+            let waits = Asking(&room.queue, &rest).line_up_saying(word, node, SENDERS, said);
             // Too few were left, but a later wish may be smaller, and this one gone by then.
             let left = if waits { left } else { 0 };
             // Who joins in vain may have been the first for a moment.

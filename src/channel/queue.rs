@@ -13,7 +13,7 @@
 
 use super::shared::CLOSED;
 use crate::prim::{AtomicU64, Ordering};
-use crate::wait::{Line, Popped, Primitive, SENDERS, Waiter, Word, apart};
+use crate::wait::{Line, Primitive, Word, apart};
 
 /// What a waiting send says. Any other number is how many places a reservation wants. (The stamps of those that wait in a ring's
 /// word are even.)
@@ -37,27 +37,6 @@ impl Queue {
     #[inline(always)]
     pub(super) fn load(&self) -> Word {
         self.line.load()
-    }
-
-    /// Enters or joins; the node's place is to say `said`. `rest`: what the word says beside its flags when it is the last to
-    /// leave. False: the word has changed, or there is no reason to wait any more.
-    pub(super) fn wait(&self, word: Word, node: &Waiter, said: u32, rest: &dyn Fn() -> u64) -> bool {
-        Asking(self, rest).line_up_saying(word, node, SENDERS, said)
-    }
-
-    /// Takes one out who has entered it. False: a peer has it.
-    pub(super) fn leave(&self, node: &Waiter, rest: &dyn Fn() -> u64) -> bool {
-        Primitive::leave(&Asking(self, rest), node)
-    }
-
-    /// Takes the first one out, and changes the rest; `rest` as above. `None`: look again.
-    pub(super) fn pop_to(
-        &self,
-        word: Word,
-        rest: &dyn Fn() -> u64,
-        change: impl FnOnce(Word) -> Word,
-    ) -> Option<Popped> {
-        Asking(self, rest).pop(word, change)
     }
 }
 
@@ -87,8 +66,9 @@ impl Primitive for Queue {
     }
 }
 
-/// The line, for a caller that knows what the word says beside its flags when nobody is left.
-struct Asking<'a>(&'a Queue, &'a dyn Fn() -> u64);
+/// The line, for a caller that knows what the word says beside its flags when nobody is left: for whoever enters that of a
+/// [room](super::room), leaves it, or takes the first one out.
+pub(super) struct Asking<'a>(pub(super) &'a Queue, pub(super) &'a dyn Fn() -> u64);
 
 impl Primitive for Asking<'_> {
     const SAYS: bool = true;

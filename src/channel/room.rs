@@ -123,7 +123,7 @@
 //! the channel itself when those are through. From the one step to the other no foreign code runs.
 
 use super::blocks::{FLAGS, ONE, ahead, plus};
-use super::queue::{Queue, wanted};
+use super::queue::{Asking, Queue, wanted};
 use super::ring::HELD;
 use super::shared::CLOSED;
 use crate::prim::{AtomicU32, AtomicU64, Ordering, fence};
@@ -333,9 +333,9 @@ impl Room {
         }
     }
 
-    /// The server takes the first one out of the line. `rest`: see [`Queue::wait`]. `None`: look again.
+    /// The server takes the first one out of the line. `rest`: see [`Asking`]. `None`: look again.
     pub(super) fn let_in(&self, word: Word, rest: &dyn Fn() -> u64, by: &mut By) -> Option<Claim> {
-        let popped = self.queue.pop_to(word, rest, |word| match word.is_free() {
+        let popped = Asking(&self.queue, rest).pop(word, |word| match word.is_free() {
             true if bug!("a_room_is_free_early") => word,
             false if bug!("a_room_is_free_as_one_leaves") => self.queue.bump(word),
             // (Also where others wait: they may leave before its value has come.)

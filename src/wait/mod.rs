@@ -107,7 +107,7 @@ pub(crate) use batch::{Foreign, Left, both, for_all, wake_all, wake_one};
 pub(crate) use cache::clear;
 pub(crate) use future::{Operated, elsewhere, future};
 pub(crate) use line::{Line, Primitive};
-pub(crate) use node::{Claim, Met, NodeRef, Popped, State, Waiter};
+pub(crate) use node::{Claim, Met, NodeRef, State, Waiter};
 pub(crate) use operation::{
     Attempt, Branch, Cancelled, Meeting, Operation, abandon_grant, look_again, outcome, stands,
 };
