@@ -108,8 +108,8 @@ pub(crate) trait Look {
     /// Looks; leaves to `by` those whom it has to wake.
     fn look(&mut self, by: &mut By) -> Option<Self::Output>;
 
-    /// Undoes an outcome that nobody wants.
-    fn restore(&mut self, output: Self::Output);
+    /// Undoes an outcome that nobody wants. As here where that is nothing.
+    fn restore(&mut self, _output: Self::Output) {}
 }
 
 /// As a branch.
@@ -166,8 +166,6 @@ macro_rules! gone {
             fn look(&mut self, _by: &mut By) -> Option<()> {
                 self.is_ready().then_some(())
             }
-
-            fn restore(&mut self, (): ()) {}
         }
     };
 }

@@ -231,6 +231,4 @@ impl<T> Look for Watch<T> {
     fn look(&mut self, _by: &mut By) -> Option<()> {
         self.shared.is_closed().then_some(())
     }
-
-    fn restore(&mut self, (): ()) {}
 }
