@@ -253,21 +253,22 @@ impl<T> Blocks<T> {
         unsafe {
             Block::slot(block, index_of::<T>(tail))
                 .with_mut(|place| place.copy_from_nonoverlapping(value, 1));
-            if last && !bug!("last_slot_links_nothing") {
-                self.fill_block(tail, block);
-            }
             self.publish(tail, block, 1, last);
         }
     }
 
     /// Publishes the values in so many slots of `block`, from `tail` on, by one store. `last`: one of them is the last one of the
-    /// block.
+    /// block; before, that is linked to the next one.
     ///
     /// # Safety
     /// The caller has claimed the slots, and put the values there.
     #[inline(always)]
     unsafe fn publish(&self, tail: u64, block: *mut Block<T>, count: usize, last: bool) {
         debug_assert_eq!(last, Self::slots_left(tail) == count);
+        if last && !bug!("last_slot_links_nothing") {
+            // SAFETY: the caller's promise: nothing is published yet.
+            unsafe { self.fill_block(tail, block) };
+        }
         let ready = &self.back.ready;
         let position = tail & !FLAGS;
         // ORDERING: Acquire: what was published before goes along with what this publishes.
@@ -324,12 +325,7 @@ impl<T> Blocks<T> {
         }
         let last = index + count == Block::<T>::SLOTS;
         // SAFETY: as above.
-        unsafe {
-            if last {
-                self.fill_block(tail, block);
-            }
-            self.publish(tail, block, count, last);
-        }
+        unsafe { self.publish(tail, block, count, last) };
     }
 
     /// Takes the values out of so many slots of `block`, from `head` on.
