@@ -36,7 +36,6 @@
 #![allow(private_interfaces, reason = "nobody outside the crate can name branches")]
 
 use std::collections::VecDeque;
-use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::time::Instant;
 
@@ -323,8 +322,8 @@ impl<T> Branch for Receiving<'_, T> {
 /// If its time is up ([`wait_timeout`](Self::wait_timeout)) it returns how many were sent by then; an error means none.
 #[must_use = "futures do nothing unless polled"]
 pub struct SendMany<'a, T> {
+    // (For as long as it borrows the deque it borrows the sender.)
     operation: Operation<Sending<'a, T>>,
-    _sender: PhantomData<&'a Sender<T>>,
 }
 
 /// A receive of several values, which waits for the first one only.
@@ -333,8 +332,8 @@ pub struct SendMany<'a, T> {
 /// a value.
 #[must_use = "futures do nothing unless polled"]
 pub struct RecvMany<'a, T> {
+    // (As above.)
     operation: Operation<Receiving<'a, T>>,
-    _receiver: PhantomData<&'a Receiver<T>>,
 }
 
 impl<'a, T> SendMany<'a, T> {
@@ -343,8 +342,8 @@ impl<'a, T> SendMany<'a, T> {
         // SAFETY: the sender is borrowed for as long as the future lives.
         let branch = unsafe { Send::new(sender, MaybeUninit::uninit()) };
         let asked = values.len();
-        let operation = Operation::new(Sending { branch, values, asked, is_stowed: false, is_closed: false });
-        SendMany { operation, _sender: PhantomData }
+        let sending = Sending { branch, values, asked, is_stowed: false, is_closed: false };
+        SendMany { operation: Operation::new(sending) }
     }
 
     /// Sends without waiting.
@@ -379,7 +378,7 @@ impl<'a, T> RecvMany<'a, T> {
         let branch = unsafe { Recv::new(receiver) };
         let before = out.len();
         let receiving = Receiving { branch, out, asked: max, before, came: false, is_closed: false };
-        RecvMany { operation: Operation::new(receiving), _receiver: PhantomData }
+        RecvMany { operation: Operation::new(receiving) }
     }
 
     /// Receives without waiting.
