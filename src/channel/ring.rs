@@ -406,16 +406,14 @@ impl<T> Shared<T> {
         }
         let slot = self.slots_from(self.head(word));
         let most = len.min(max.try_into().unwrap_or(u32::MAX));
-        let is_seen = !bug!("batch_takes_unpublished");
-        let count = (0..most).take_while(|at| slot(*at).is_full() || *at > 0 && !is_seen).count() as u32;
+        let is_there = |at: &u32| slot(*at).is_full() || *at > 0 && bug!("batch_takes_unpublished");
+        let count = (0..most).take_while(is_there).count() as u32;
         out.reserve(count as usize);
         if count == 0 || !self.cas(word, taken(word, count)) {
             return 0;
         }
-        for slot in (0..count).map(self.slots_from(self.head(word))) {
-            if is_seen && !slot.is_full() {
-                thread::pause_until(|| slot.is_full());
-            }
+        for slot in (0..count).map(&slot) {
+            slot.wait_late(true);
             // SAFETY: claimed, and full; there is room in `out`.
             unsafe { push(out, |to| slot.empty_to(to)) };
         }
