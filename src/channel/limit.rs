@@ -228,7 +228,7 @@ impl<T> Shared<T> {
 
     /// Gives places back that were reserved, and wakes those who get them.
     pub(super) fn free_places(&self, count: usize) {
-        if count == 0 || self.is_unbounded() {
+        if count == 0 || self.capacity().is_none() {
             return;
         }
         let (turns, mut by) = (self.make_turns(), By::plain());

@@ -100,14 +100,12 @@ pub(super) struct Bound {
     pub(super) capacity: u16,
     /// The bytes of the allocation that are before it.
     lead: u16,
-    /// The slots, less one, and perhaps [`OVERFLOWS`]; or [`UNBOUNDED`], or [`LINKED`].
+    /// The slots, less one, and perhaps [`OVERFLOWS`]; or [`LINKED`].
     pub(super) mask: u32,
 }
 
-/// Of a channel that has no bound, in the place of the mask.
-const UNBOUNDED: u32 = u32::MAX;
-/// Of one that has a bound and is no ring. What is less is a mask.
-const LINKED: u32 = UNBOUNDED - 1;
+/// In the place of the mask, of a channel that is no ring. What is less is a mask.
+const LINKED: u32 = u32::MAX;
 /// Of a ring whose senders never wait. No position has this bit, and in a word there is no room for it, so that a mask
 /// with it gives the same slots and the same versions; and one look tells rings where a send may wait from all others.
 pub(super) const OVERFLOWS: u32 = 1 << 31;
@@ -336,7 +334,6 @@ impl<T> Shared<T> {
                     if extras.as_ref().is_some_and(|extras| extras.overflows()) { OVERFLOWS } else { 0 };
                 (capacity as u16, (slots as u32).saturating_sub(1) | overflows)
             }
-            (None, _) => (0, UNBOUNDED),
             _ => (0, LINKED),
         };
         let (layout, at, lined) = Self::layout(slots);
@@ -371,7 +368,7 @@ impl<T> Shared<T> {
     /// Whether it is no ring.
     #[inline(always)]
     pub(super) fn is_linked(&self) -> bool {
-        self.bound.mask >= LINKED
+        self.bound.mask == LINKED
     }
 
     /// What it has if it is no ring.
@@ -379,11 +376,6 @@ impl<T> Shared<T> {
     pub(super) fn linked(&self) -> Option<&Linked<T>> {
         // SAFETY: `bound` says what is there; it lives as long as the channel.
         self.is_linked().then(|| unsafe { self.behind.cast().as_ref() })
-    }
-
-    #[inline(always)]
-    pub(super) fn is_unbounded(&self) -> bool {
-        self.bound.mask == UNBOUNDED
     }
 
     pub(super) fn is_rendezvous(&self) -> bool {
