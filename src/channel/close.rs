@@ -21,7 +21,7 @@ impl<T> Shared<T> {
     }
 
     /// Where there are places these close first, and whoever closes them is the first; others may help with the rest.
-    fn begin_close(&self) -> bool {
+    pub(super) fn begin_close(&self) -> bool {
         match self.room() {
             Some(room) => shut(&room.queue),
             None => shut(self),
@@ -81,7 +81,7 @@ impl<T> Shared<T> {
 
     /// Closes the channel, also to what permits send, as what is in it is about to be dropped.
     pub(super) fn close_to_permits(&self) -> bool {
-        let is_first = self.end_turns(|| self.begin_close());
+        let is_first = self.end_turns();
         self.finish_close();
         is_first
     }

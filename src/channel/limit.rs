@@ -293,18 +293,18 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Begins to close the channel, by `close`, whereupon what there is, is discarded: nothing may come any more, not even by a
-    /// permit, whose owner has seen that it is closed.
-    pub(super) fn end_turns(&self, close: impl FnOnce() -> bool) -> bool {
+    /// Begins to close the channel, whereupon what there is, is discarded: nothing may come any more, not even by a permit, whose
+    /// owner has seen that it is closed.
+    pub(super) fn end_turns(&self) -> bool {
         let Some(turns) = self.turns().filter(|_| !bug!("turns_end_after_the_close")) else {
-            let is_first = close();
+            let is_first = self.begin_close();
             // Made meanwhile: see `make_turns`.
             self.turns().into_iter().for_each(|turns| *turns.gone.lock() = true);
             return is_first;
         };
         let mut gone = turns.gone.lock();
         *gone = true;
-        close()
+        self.begin_close()
     }
 
     /// How many places are reserved.
