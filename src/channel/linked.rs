@@ -132,11 +132,6 @@ impl<T> Linked<T> {
         self.room.as_ref().map_or(u64::MAX, |room| room.open_at(word))
     }
 
-    /// The position of the first value, as a number.
-    pub(super) fn head(&self) -> u64 {
-        self.load_head() / ONE
-    }
-
     /// What the word says beside its flags where nobody waits, and no value is there.
     pub(super) fn rest(&self) -> u64 {
         let counts = self.room.as_ref().is_some_and(Room::counts);
@@ -285,7 +280,7 @@ impl<T> Linked<T> {
 
     /// Grows with each value that is put there, or taken, and wraps.
     pub(super) fn moves(&self, word: Word) -> u32 {
-        (self.head() * 2 + self.len(word) as u64) as u32
+        (self.load_head() / ONE * 2 + self.len(word) as u64) as u32
     }
 
     /// Whether a stay has ended since it began with this version, or is about to; or its version is renewed.

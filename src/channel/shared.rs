@@ -144,14 +144,6 @@ impl End {
         self.one() << 31
     }
 
-    /// What is there for this side, where so many fit.
-    pub(super) fn supply(self, most: usize, len: usize) -> usize {
-        match self {
-            End::Sender => most.saturating_sub(len),
-            End::Receiver => len.min(most),
-        }
-    }
-
     /// The side as waiters know it.
     pub(super) const fn side(self) -> u64 {
         match self {
@@ -847,7 +839,11 @@ impl<T> Shared<T> {
             None => (most, self.head(word).wrapping_mul(2).wrapping_add(self.ring_len(word))),
             Some(linked) => (most / 2, linked.moves(word)),
         };
-        Prospects { most, supply: end.supply(most, self.len()), enough, progress }
+        let supply = match end {
+            End::Sender => most.saturating_sub(self.len()),
+            End::Receiver => self.len().min(most),
+        };
+        Prospects { most, supply, enough, progress }
     }
 
     /// What was asked for; it may be more than [`most`](Self::most).
