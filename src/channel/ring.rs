@@ -230,23 +230,48 @@ impl<T> Primitive for Ring<'_, T> {
         self.0.changed(to);
     }
 
+    /// V.
     #[inline(always)]
     fn bump(&self, word: Word) -> Word {
-        self.0.bump_ring(word)
+        // (One step moves the tail to another slot: where a receiver waits it is empty, and nobody is about to read.)
+        let receiver_waits = !word.is_free() && !word.has(SENDERS) && self.0.ring_len(word) == 0;
+        let bound = &self.0.bound;
+        let to = word.plus(HEAD * if receiver_waits { 1 } else { u64::from(bound.mask) + 1 });
+        if prim::has_narrow_rings() && bound.capacity > 0 {
+            let low = 2 * self.narrow_half() - 1;
+            return Word(to.0 & low | word.0 & !low);
+        }
+        to
     }
 
+    /// (As many bits as a stamp has.)
     #[inline(always)]
     fn stamp(&self, word: Word) -> u32 {
-        self.0.stamp_ring(word)
+        self.0.head(word) << 1
     }
 
+    /// (Asked of any channel: 0 if it is no ring.)
     #[inline(always)]
     fn half(&self) -> u64 {
-        self.0.half_of_ring()
+        let kind = if bug!("overflowing_has_no_halves") { 0 } else { OVERFLOWS };
+        let (mask, narrow) = (self.0.bound.mask & !kind, prim::has_narrow_rings());
+        let least = if narrow { 1 } else { NARROW_SLOTS - 1 };
+        match mask.wrapping_sub(least) < RING_SLOTS as u32 {
+            true if narrow => self.narrow_half(),
+            true => TOP,
+            false => 0,
+        }
     }
 
     fn is_to_wait(&self, word: Word) -> bool {
         self.0.is_to_wait(word)
+    }
+}
+
+impl<T> Ring<'_, T> {
+    /// The half in a model with narrow rings: after two turns the version comes again.
+    fn narrow_half(&self) -> u64 {
+        ONE_HEAD * (u64::from(self.0.bound.mask & !OVERFLOWS) + 1)
     }
 }
 
@@ -267,43 +292,6 @@ impl<T> Shared<T> {
         // ORDERING: Acquire pairs with `set_limit`: who reads one from the middle of a change sees the word HELD when it looks
         // again.
         self.limit.load(Ordering::Acquire)
-    }
-
-    /// V.
-    #[inline(always)]
-    pub(super) fn bump_ring(&self, word: Word) -> Word {
-        // (One step moves the tail to another slot: where a receiver waits it is empty, and nobody is about to read.)
-        let receiver_waits = !word.is_free() && !word.has(SENDERS) && self.ring_len(word) == 0;
-        let to = word.plus(HEAD * if receiver_waits { 1 } else { u64::from(self.bound.mask) + 1 });
-        if prim::has_narrow_rings() && self.bound.capacity > 0 {
-            let low = 2 * self.narrow_half() - 1;
-            return Word(to.0 & low | word.0 & !low);
-        }
-        to
-    }
-
-    /// As [`Primitive::half`].
-    #[inline(always)]
-    pub(super) fn half_of_ring(&self) -> u64 {
-        let kind = if bug!("overflowing_has_no_halves") { 0 } else { OVERFLOWS };
-        let (mask, narrow) = (self.bound.mask & !kind, prim::has_narrow_rings());
-        let least = if narrow { 1 } else { NARROW_SLOTS - 1 };
-        match mask.wrapping_sub(least) < RING_SLOTS as u32 {
-            true if narrow => self.narrow_half(),
-            true => TOP,
-            false => 0,
-        }
-    }
-
-    /// The same in a model with narrow rings: after two turns the version comes again.
-    fn narrow_half(&self) -> u64 {
-        ONE_HEAD * (u64::from(self.bound.mask & !OVERFLOWS) + 1)
-    }
-
-    /// (As many bits as a stamp has.)
-    #[inline(always)]
-    pub(super) fn stamp_ring(&self, word: Word) -> u32 {
-        self.head(word) << 1
     }
 
     /// The word, as far as is known.
@@ -537,7 +525,8 @@ impl<T> Shared<T> {
         if slot.is_full() {
             return Step::Busy;
         }
-        let Some(popped) = Ring(self).pop(word, |word| Word(self.bump_ring(word).0 + ONE_LEN)) else {
+        let ring = Ring(self);
+        let Some(popped) = ring.pop(word, |word| Word(ring.bump(word).0 + ONE_LEN)) else {
             return Step::Lost;
         };
         let claim = popped.plain();

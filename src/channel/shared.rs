@@ -235,7 +235,7 @@ impl<T> Primitive for Shared<T> {
     #[inline(always)]
     fn bump(&self, word: Word) -> Word {
         match self.linked() {
-            None => self.bump_ring(word),
+            None => Ring(self).bump(word),
             Some(_) if word.is_free() => word,
             Some(linked) => word.with_rest(linked.next_version(word.rest())),
         }
@@ -244,7 +244,7 @@ impl<T> Primitive for Shared<T> {
     #[inline(always)]
     fn stamp(&self, word: Word) -> u32 {
         match self.linked() {
-            None => self.stamp_ring(word),
+            None => Ring(self).stamp(word),
             Some(_) => word.rest() as u32 & STAMP_MASK,
         }
     }
@@ -275,7 +275,7 @@ impl<T> Primitive for Shared<T> {
 
     #[inline(always)]
     fn half(&self) -> u64 {
-        self.half_of_ring()
+        Ring(self).half()
     }
 
     fn renewed(&self, word: Word) -> Word {
@@ -588,7 +588,7 @@ impl<T> Shared<T> {
             return;
         }
         let next = match self.linked() {
-            None => self.stamp_ring(self.line.load()),
+            None => Ring(self).stamp(self.line.load()),
             Some(linked) => linked.skip_stay() as u32,
         };
         tray.note(next.wrapping_sub(1) & STAMP_MASK);
@@ -698,7 +698,8 @@ impl<T> Shared<T> {
     /// Pops the first waiter of a ring, which is on `side`, and claims it, for a plain operation.
     #[inline(always)]
     fn claim_first(&self, word: Word, side: u64) -> Result<Claim, Kept> {
-        let popped = Ring(self).pop(word, |word| self.bump_ring(word)).ok_or_else(Kept::default)?;
+        let ring = Ring(self);
+        let popped = ring.pop(word, |word| ring.bump(word)).ok_or_else(Kept::default)?;
         popped.claim_plainly(side)
     }
 
