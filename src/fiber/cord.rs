@@ -109,16 +109,17 @@ impl Cord {
     fn drive<F: Future>(&self, future: F, at: &'static Location<'static>) -> F::Output {
         let main = Main::start(&self.home, at);
         let mut inside = pin!(Inside::new(&main, future));
+        let crew = Core::crew(&self.home);
         // A timer's waker may wait for the future: not before that was polled, unless many are before it.
         // SAFETY: this is the cord's thread, which a `Cord` never leaves.
-        unsafe { Core::put_off_looks(&self.home) };
+        unsafe { crew.put_off_looks() };
         let mut is_first = true;
         let run = |task| {
             if main.is(&task) {
                 // Whatever becomes of it, even a panic.
                 let _look = mem::take(&mut is_first).then(|| {
                     // SAFETY: as above; it is driven.
-                    finally(|| unsafe { Core::make_up_look(&self.home) })
+                    finally(|| unsafe { crew.make_up_look() })
                 });
                 return match main.poll(task, inside.as_mut()) {
                     Poll::Ready(output) => Some(output),

@@ -54,7 +54,7 @@ pub(crate) struct Core {
     crew: Crew<Task>,
     hooks: Hooks,
     /// In a closed world: what tells that its fibers wait for each other.
-    report: Option<Report>,
+    pub(super) report: Option<Report>,
     /// Those who help to end it.
     helpers: Mutex<Vec<thread::JoinHandle<()>>>,
 }
@@ -78,24 +78,12 @@ impl Core {
     }
 
     /// The core of an executor of this module.
-    pub(crate) fn of(home: &Home) -> &Core {
+    pub(super) fn of(home: &Home) -> &Core {
         home.seam.as_any().downcast_ref().expect("runtimes and cords have a core")
     }
 
-    /// The fiber of a `block_on` was made and scheduled, and is not polled before this returns.
-    pub(crate) fn expect_main(home: &Home, task: &Task) {
-        Core::of(home).crew.expect_main(|| task.clone());
-    }
-
-    /// The fiber of a `block_on` is not polled any more; its thread is still counted as busy.
-    pub(crate) fn dismiss_main(home: &Home, task: &Task) {
-        Core::of(home).crew.dismiss_main(|main| main.is(task));
-    }
-
-    /// What is to be said of a closed world whose fibers all wait for each other, `task` among them.
-    pub(crate) fn report(home: &Home, task: &Task) -> String {
-        let report = Core::of(home).report.expect("only a closed world can be known to be stuck");
-        report(home, task)
+    pub(super) fn crew(home: &Home) -> &Crew<Task> {
+        &Core::of(home).crew
     }
 
     /// Drives `home` as its worker `index`: `run` gets fiber after fiber, until it says that this was enough, or the
@@ -109,7 +97,7 @@ impl Core {
         index: usize,
         mut run: impl FnMut(Task) -> Option<R>,
     ) -> Option<R> {
-        let crew = &Core::of(home).crew;
+        let crew = Core::crew(home);
         let worker = crew.worker(index);
         let drive = || {
             loop {
@@ -123,27 +111,6 @@ impl Core {
         };
         // SAFETY: by contract; this is how `Seam` below takes it.
         unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast(), drive) }
-    }
-
-    /// Of a cord: looks at the timers, whose wakers are foreign code, are put off until [`make_up_look`](Self::make_up_look), but
-    /// not for too many turns.
-    ///
-    /// # Safety
-    ///
-    /// This is the cord's thread.
-    pub(crate) unsafe fn put_off_looks(home: &Home) {
-        let crew = &Core::of(home).crew;
-        // SAFETY: by contract, its only worker.
-        unsafe { crew.put_off_looks(crew.worker(0)) };
-    }
-
-    /// # Safety
-    ///
-    /// This is the cord's thread, which drives it.
-    pub(crate) unsafe fn make_up_look(home: &Home) {
-        let crew = &Core::of(home).crew;
-        // SAFETY: by contract, its only worker.
-        unsafe { crew.make_up_look(crew.worker(0)) };
     }
 
     /// Ends what a worker of a stopped executor has; what waits, in this order. What the fibers wake as they end is ended as well.
@@ -226,7 +193,7 @@ impl Core {
     ///
     /// It is no cord.
     pub(crate) unsafe fn end_runtime(home: &HomeRef, inside: Option<usize>) {
-        let crew = &Core::of(home).crew;
+        let crew = Core::crew(home);
         let is_at_work = || !crew.is_alone() || context::drives(home);
         Core::ending(home, || {
             // SAFETY: by contract.
@@ -246,7 +213,7 @@ impl Core {
     /// Of a stopped runtime with one worker: ends what that has, if it goes away before it ends. (On its own thread: where that
     /// has gone away itself, as nobody else could be started.)
     pub(crate) fn end_in_its_place(home: &HomeRef, order: Order) {
-        let crew = &Core::of(home).crew;
+        let crew = Core::crew(home);
         if crew.is_alone() {
             crew.in_its_place(|| Core::end_as_the_worker(home, order));
         }
@@ -289,7 +256,7 @@ impl Core {
     ///
     /// As for `drive`.
     pub(crate) unsafe fn leave(home: &HomeRef, index: usize) {
-        let crew = &Core::of(home).crew;
+        let crew = Core::crew(home);
         if !crew.is_replaced() {
             // SAFETY: by contract; nobody acts in its place.
             unsafe { Core::end_worker(home, index, Order::Age) };

@@ -115,7 +115,7 @@ impl Main {
         let admission = admit(listing, true);
         debug_assert!(admission == Admission::Listed, "an executor that is borrowed has not ended");
         queued.schedule();
-        Core::expect_main(home, &main.task);
+        Core::crew(home).expect_main(|| main.task.clone());
         main
     }
 
@@ -178,7 +178,9 @@ impl Main {
     #[cold]
     #[track_caller]
     fn fail(&self) -> ! {
-        panic!("{}", Core::report(self.task.home(), &self.task))
+        let home = self.task.home();
+        let report = Core::of(home).report.expect("only a closed world can be known to be stuck");
+        panic!("{}", report(home, &self.task))
     }
 }
 
@@ -192,7 +194,7 @@ pub(super) fn tell(main: &Task) {
 
 impl Drop for Main {
     fn drop(&mut self) {
-        Core::dismiss_main(self.task.home(), &self.task);
+        Core::crew(self.task.home()).dismiss_main(|main| main.is(&self.task));
         // It is RUNNING, except after a panic elsewhere in the loop, which this makes up for.
         let _ = self.task.state.seize(By::Other);
         run::finish(self.task.clone());

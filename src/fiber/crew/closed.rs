@@ -54,14 +54,14 @@ impl<T> Crew<T> {
         self
     }
 
-    /// Somebody, who is busy, will wait in a `block_on`.
+    /// Somebody, who is busy, will wait in a `block_on`: its fiber was made and scheduled, and is not polled before this returns.
     pub(crate) fn expect_main(&self, main: impl FnOnce() -> T) {
         if let Some(closed) = &self.closed {
             closed.mains.lock().push(main());
         }
     }
 
-    /// And, busy again, will do so no more.
+    /// And, busy again, will do so no more: the fiber is not polled any more.
     pub(crate) fn dismiss_main(&self, is: impl FnMut(&T) -> bool) {
         if let Some(closed) = &self.closed {
             let mut mains = closed.mains.lock();

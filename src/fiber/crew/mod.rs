@@ -60,7 +60,7 @@
 //! *helper*, a thread of its own, and for that nothing that is to be ended is kept where another thread does not come to it.
 //!
 //! **Safety.** All unsafe functions of a crew ask for the same: this is the thread of the worker that they are given, which is one
-//! of this crew's.
+//! of this crew's; or, where they are given none, of its only one.
 //!
 //! Progress: pushing and taking in a worker's own queue is wait-free but for thieves (`ring.rs`); `inject`, parking and
 //! waking take locks, under which no foreign code runs.
@@ -338,9 +338,10 @@ impl<T: Entry> Crew<T> {
         found
     }
 
-    /// Of a lone worker: it makes no look until [`make_up_look`](Self::make_up_look), or until all that wait now have had a turn
-    /// (or [`MOST_TURNS`] of them).
-    pub(crate) unsafe fn put_off_looks(&self, worker: &Worker<T>) {
+    /// Of a lone worker: it makes no look, in which it calls foreign wakers, until [`make_up_look`](Self::make_up_look), or until all
+    /// that wait now have had a turn (or [`MOST_TURNS`] of them).
+    pub(crate) unsafe fn put_off_looks(&self) {
+        let worker = self.worker(0);
         // ORDERING: Relaxed: what this thread has injected it sees.
         let injected = (self.injected.load(Ordering::Relaxed) / ONE) as u64;
         // ORDERING: Relaxed: this thread's only.
@@ -354,8 +355,9 @@ impl<T: Entry> Crew<T> {
         }
     }
 
-    /// Makes the look that came in the way, if one did.
-    pub(crate) unsafe fn make_up_look(&self, worker: &Worker<T>) {
+    /// Of a lone worker: makes the look that came in the way, if one did.
+    pub(crate) unsafe fn make_up_look(&self) {
+        let worker = self.worker(0);
         // SAFETY: by contract; nothing foreign is called.
         let owes = unsafe {
             worker.own(|own| {
