@@ -19,7 +19,6 @@ use crate::task::header::Task;
 use crate::task::home::{Home, HomeRef};
 use crate::task::seam::{Bell, Seam, TimerKey, TimerState};
 use crate::task::{context, finally, run, warn};
-use crate::time::timers::Timers;
 
 impl Entry for Task {
     fn into_raw(self) -> NonNull<()> {
@@ -66,7 +65,7 @@ impl Core {
         let local = workers.is_none();
         let workers = workers.unwrap_or(1);
         let watching = settings.watching();
-        let mut crew = Crew::new(workers, local, Timers::new(settings.clock, workers));
+        let mut crew = Crew::new(workers, local, settings.clock);
         if settings.report.is_some() {
             crew = crew.closed(|_, main| main_fiber::tell(main));
         }
@@ -351,11 +350,7 @@ impl Seam for Core {
     fn set_timer(&self, worker: Option<NonNull<()>>, at: Instant, waker: Waker) -> Option<TimerKey> {
         // SAFETY: as in `schedule`.
         let worker = worker.map(|worker| unsafe { seat(worker) }.index);
-        let (key, first) = self.crew.timers.set(worker, at, waker)?;
-        if first {
-            self.crew.timer_set(at, worker.is_some());
-        }
-        Some(key)
+        self.crew.set_timer(worker, at, waker)
     }
 
     fn renew_timer(&self, key: TimerKey, waker: &Waker) -> TimerState {

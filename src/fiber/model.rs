@@ -32,18 +32,14 @@ impl seam::Bell for Bell {
 }
 
 impl Crew {
-    fn with(workers: usize, strict: bool, clock: Clock) -> crew::Crew<Number> {
-        crew::Crew::new(workers, strict, timers::Timers::new(clock, workers))
-    }
-
     /// A crew of a runtime.
     pub fn new(workers: usize) -> Self {
-        Crew(Crew::with(workers, false, Clock::real()))
+        Crew(crew::Crew::new(workers, false, Clock::real()))
     }
 
     /// A crew of a runtime in a closed world. `tell` wakes the given one of those in a `block_on`; its thread is busy by then.
     pub fn closed(workers: usize, tell: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        Crew(Crew::with(workers, false, Clock::real()).closed(move |crew, main: &Number| {
+        Crew(crew::Crew::new(workers, false, Clock::real()).closed(move |crew, main: &Number| {
             crew.busy();
             tell(main.0);
         }))
@@ -51,7 +47,7 @@ impl Crew {
 
     /// A crew of a runtime with a virtual clock.
     pub fn simulated(workers: usize) -> Self {
-        Crew(Crew::with(workers, false, Clock::virtual_time()))
+        Crew(crew::Crew::new(workers, false, Clock::virtual_time()))
     }
 
     /// The time by its clock.
@@ -81,7 +77,7 @@ impl Crew {
 
     /// A cord's.
     pub fn strict() -> Self {
-        Crew(Crew::with(1, true, Clock::real()))
+        Crew(crew::Crew::new(1, true, Clock::real()))
     }
 
     /// From anywhere; false: it has ended.
@@ -121,10 +117,7 @@ impl Crew {
 
     /// Or then.
     pub fn set_timer_at(&self, i: Option<usize>, at: Instant, waker: Waker) {
-        let (_, first) = self.0.timers.set(i, at, waker).expect("no scenario sets one after the end");
-        if first {
-            self.0.timer_set(at, i.is_some());
-        }
+        let _key = self.0.set_timer(i, at, waker).expect("no scenario sets one after the end");
     }
 
     /// A worker is in a call that blocks until it is so, which `bell` tells as well.

@@ -93,6 +93,7 @@ use crate::prim::{
     AtomicBool, AtomicUsize, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence, spin_loop,
 };
 use crate::task::{budget, context, thread};
+use crate::time::Clock;
 use crate::time::timers::Timers;
 
 /// One in `idle`'s lower half.
@@ -164,7 +165,7 @@ pub(crate) struct Crew<T> {
 
 impl<T: Entry> Crew<T> {
     /// `strict`: first in, first out; for one worker.
-    pub(crate) fn new(workers: usize, strict: bool, timers: Timers) -> Self {
+    pub(crate) fn new(workers: usize, strict: bool, clock: Clock) -> Self {
         debug_assert!(workers <= MOST_WORKERS && (workers == 1 || !strict));
         Crew {
             workers: (0..workers).map(|index| CachePadded::new(Worker::new(index, workers))).collect(),
@@ -179,7 +180,7 @@ impl<T: Entry> Crew<T> {
             blocked: AtomicUsize::new(0),
             closed: None,
             presence: Mutex::new(Presence::default()),
-            timers,
+            timers: Timers::new(clock, workers),
         }
     }
 

@@ -20,14 +20,15 @@
 //! has the lock of the runtime's sleepers, and takes that of the cord's.)
 
 use std::ptr;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use super::worker::Own;
 use super::{Crew, PARKED, SEARCHING, Worker};
 use crate::fiber::ring::Entry;
-use crate::prim::{AtomicBool, Ordering, fence, is_late, now};
+use crate::prim::{Ordering, fence, is_late, now};
 use crate::task::context;
-use crate::task::seam::Bell;
+use crate::task::seam::{Bell, TimerKey};
 
 /// The watcher's first look comes after the first, and so do those while something waits; others ever later, up to the second.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(3)];
@@ -95,7 +96,7 @@ impl<T: Entry> Crew<T> {
     /// Has a sleeper keep watch.
     #[cold]
     fn rouse(&self) {
-        let watcher = Self::appoint(&mut self.sleepers.lock(), &self.dormant);
+        let watcher = self.appoint(&mut self.sleepers.lock());
         self.notify(watcher);
     }
 
@@ -107,11 +108,11 @@ impl<T: Entry> Crew<T> {
     }
 
     /// Gives a sleeper the watch, who has it at once, and has to be told.
-    fn appoint(sleepers: &mut Sleepers, dormant: &AtomicBool) -> Option<usize> {
+    fn appoint(&self, sleepers: &mut Sleepers) -> Option<usize> {
         let watcher =
             sleepers.watch.as_ref().map(|watch| watch.worker).or(sleepers.asleep.last().copied())?;
         sleepers.watch = Some(Watch { worker: watcher, until: None, looks: true });
-        dormant.store(false, Ordering::Relaxed);
+        self.dormant.store(false, Ordering::Relaxed);
         Some(watcher)
     }
 
@@ -152,7 +153,7 @@ impl<T: Entry> Crew<T> {
         // Where all slept, only the one that rises now can push, or have the next timer watched, and it sees the mark.
         // Otherwise another one may have pushed already.
         if was_watcher && unwatched && !all && !bug!("crew_hands_no_watch_on") {
-            self.notify(Self::appoint(sleepers, &self.dormant));
+            self.notify(self.appoint(sleepers));
         }
     }
 
@@ -330,9 +331,18 @@ impl<T: Entry> Crew<T> {
         })
     }
 
+    /// Sets a timer, by a worker of this crew or from outside. `None`: it has ended.
+    pub(crate) fn set_timer(&self, worker: Option<usize>, at: Instant, waker: Waker) -> Option<TimerKey> {
+        let (key, first) = self.timers.set(worker, at, waker)?;
+        if first {
+            self.timer_set(at, worker.is_some());
+        }
+        Some(key)
+    }
+
     /// A timer was set that is the first one now, due at `at`. `own`: by a worker of this crew, which looks at it itself,
     /// unless its poll goes on and on; then the watcher does, or one of those who block.
-    pub(crate) fn timer_set(&self, at: Instant, own: bool) {
+    fn timer_set(&self, at: Instant, own: bool) {
         if own {
             // ORDERING: pairs with `hang_up`: it sees the timer, or is seen.
             if !bug!("crew_own_timer_unfenced") {
@@ -352,7 +362,7 @@ impl<T: Entry> Crew<T> {
                 Some(watch) if watch.until.is_some_and(|until| until <= at) => None,
                 None if bug!("crew_timer_names_no_watch") => sleepers.asleep.last().copied(),
                 // It is the watcher at once: who wakes one for a fiber takes another one, if there is.
-                _ => Self::appoint(&mut sleepers, &self.dormant),
+                _ => self.appoint(&mut sleepers),
             };
             self.cover(&sleepers);
             whom
@@ -388,13 +398,12 @@ mod tests {
     use super::*;
     use crate::fiber::ring::Number;
     use crate::time::Clock;
-    use crate::time::timers::Timers;
 
     /// Where the bell of a cord's thread hangs, a timer was the first one until which it was to sleep. It wakes then, even if that
     /// was cleared before it fell asleep: whoever sets another one relies on that.
     #[test]
     fn a_cord_sleeps_no_longer_than_its_bell_says() {
-        let crew = Crew::<Number>::new(1, true, Timers::new(Clock::real(), 1));
+        let crew = Crew::<Number>::new(1, true, Clock::real());
         let deadline = now() + Duration::from_millis(1);
         // SAFETY: this thread is the worker.
         let slept = unsafe { crew.sleep(crew.worker(0), &mut false, Some(deadline)) };
