@@ -380,27 +380,24 @@ impl<T: Entry> Crew<T> {
         if self.is_closed() {
             return;
         }
+        // ORDERING: Relaxed, here and below: this thread's only.
+        let look_next_in = |turn| worker.look.store(turn, Ordering::Relaxed);
         // SAFETY: by contract; nothing foreign is called.
-        let held = unsafe {
+        let begun = unsafe {
             worker.own(|own| {
                 own.owes_look = turn <= own.held;
-                own.owes_look.then_some(own.held)
-            })
-        };
-        if let Some(held) = held {
-            // ORDERING: Relaxed: this thread's only.
-            worker.look.store(held + 1, Ordering::Relaxed);
-            return;
-        }
-        // SAFETY: by contract; nothing foreign is called.
-        let (timed, (round, turns), ends_round) = unsafe {
-            worker.own(|own| {
+                if own.owes_look {
+                    look_next_in(own.held + 1);
+                    return None;
+                }
                 own.looked = budget::spent();
-                (own.pace.is_timed(), own.pace.look(), own.pace.ends_round(turn))
+                let timed = own.pace.is_timed();
+                let (round, turns) = own.pace.look();
+                look_next_in(turn + turns);
+                Some((timed, round, own.pace.ends_round(turn)))
             })
         };
-        // ORDERING: Relaxed, here and below: this thread's only.
-        worker.look.store(turn + turns, Ordering::Relaxed);
+        let Some((timed, round, ends_round)) = begun else { return };
         if self.strict {
             context::fire_timers();
         }
@@ -410,13 +407,12 @@ impl<T: Entry> Crew<T> {
         let mut visits = false;
         self.timers.look(worker.index, round, timed, |now| {
             // SAFETY: by contract; nothing foreign is called.
-            let turns = unsafe {
+            unsafe {
                 worker.own(|own| {
                     visits = own.pace.visits(now);
-                    own.pace.time(turn, now)
-                })
-            };
-            worker.look.store(turn + turns, Ordering::Relaxed);
+                    look_next_in(turn + own.pace.time(turn, now));
+                });
+            }
         });
         if self.is_alone() {
             return;
