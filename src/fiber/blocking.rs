@@ -193,6 +193,8 @@ impl<R: Send> Run for Slot<R> {
         drop(shared);
         let result = panic::catch_unwind(AssertUnwindSafe(closure));
         let mut shared = self.0.lock();
+        // The job has ended once this goes, last of all. (No poll and no drop touches it from here on.)
+        let _busy = shared.busy.take();
         match shared.replace(State::Gone) {
             State::Running(waker) => {
                 shared.state = State::Done(result);
@@ -204,9 +206,6 @@ impl<R: Send> Run for Slot<R> {
                 discard(result);
             }
         }
-        // The job has ended; its executor is told once.
-        let busy = self.0.lock().busy.take();
-        drop(busy);
     }
 
     fn is_gone(&self) -> bool {
