@@ -204,13 +204,12 @@ impl Drop for Main {
 /// The future of a main fiber, which is dropped inside that fiber.
 pub(super) struct Inside<'a, F> {
     future: ManuallyDrop<F>,
-    task: Task,
-    _main: PhantomData<&'a Main>,
+    main: &'a Main,
 }
 
 impl<'a, F: Future> Inside<'a, F> {
     pub(super) fn new(main: &'a Main, future: F) -> Self {
-        Inside { future: ManuallyDrop::new(future), task: main.task.clone(), _main: PhantomData }
+        Inside { future: ManuallyDrop::new(future), main }
     }
 
     fn future(self: Pin<&mut Self>) -> Pin<&mut F> {
@@ -222,14 +221,15 @@ impl<'a, F: Future> Inside<'a, F> {
 
 impl<F> Drop for Inside<'_, F> {
     fn drop(&mut self) {
+        let task = &self.main.task;
         let mut place = context::Frame::nobody();
         // SAFETY: as in `Main::poll`; this is pinned on the same stack.
-        let _frame = unsafe { context::enter_fiber(&mut place, &self.task) };
+        let _frame = unsafe { context::enter_fiber(&mut place, task) };
         // Also after a drop that panics.
         let _locals = finally(|| {
-            if let Some(extras) = self.task.extras() {
+            if let Some(extras) = task.extras() {
                 // SAFETY: the fiber is that of this thread's `block_on`, which is inside it.
-                unsafe { extras.locals.end(|payload| cell::report(&self.task, payload)) };
+                unsafe { extras.locals.end(|payload| cell::report(task, payload)) };
             }
         });
         // SAFETY: dropped here only.
