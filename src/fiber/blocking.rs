@@ -17,8 +17,10 @@
 //!    or dropped.
 //! 2. The executor that last polled the future counts the job (`Seam::busy`) until it has ended: dropped in the
 //!    queue, or run and its waker called.
-//! 3. A thread counts as idle while it waits. A job is queued and a thread woken or started in one critical
-//!    section of the pool, so a queued job always has a thread that comes for it.
+//! 3. A thread counts as idle while it waits, and until it has come back; it goes only if no job is queued then. A job is
+//!    queued, and a thread notified or started, in one critical section of the pool: one is started where more jobs are queued than
+//!    threads are idle. So a queued job always has a thread that comes for it. (Where all that are idle were notified already,
+//!    another notification finds none, and none is needed.)
 //! 4. Apart from a few, no more jobs that nobody wants any more are queued than others.
 
 use std::collections::VecDeque;
@@ -69,8 +71,6 @@ struct Inner {
     given_up: usize,
     threads: usize,
     idle: usize,
-    /// Idle threads that were notified and have not come back.
-    signalled: usize,
 }
 
 prim::global! {
@@ -89,7 +89,7 @@ impl Pool {
     prim::const_fn! {
         /// With so many threads that are busy.
         fn new(threads: usize) -> Pool {
-            let inner = Inner { jobs: VecDeque::new(), given_up: 0, threads, idle: 0, signalled: 0 };
+            let inner = Inner { jobs: VecDeque::new(), given_up: 0, threads, idle: 0 };
             Pool { inner: Mutex::new(inner), work: Condvar::new() }
         }
     }
@@ -98,8 +98,7 @@ impl Pool {
     fn submit(&'static self, job: Job) {
         let mut inner = self.inner.lock();
         inner.jobs.push_back(job);
-        if inner.idle > inner.signalled {
-            inner.signalled += 1;
+        if inner.jobs.len() <= inner.idle {
             self.work.notify_one();
             return;
         }
@@ -153,7 +152,6 @@ impl Pool {
                 inner.idle += 1;
                 inner = self.work.wait_until(&self.inner, inner, Some(until));
                 inner.idle -= 1;
-                inner.signalled = inner.signalled.saturating_sub(1).min(inner.idle);
             }
         }
     }
