@@ -247,8 +247,6 @@ pub struct Unblock<R> {
     place: Place,
 }
 
-impl<R> Unpin for Unblock<R> {}
-
 impl<R> Unblock<R> {
     /// Nobody wants the result any more.
     fn give_up(&self) {

@@ -92,9 +92,6 @@ pub struct JoinAll<F: Future> {
     outputs: Outputs<F::Output>,
 }
 
-// The futures are pinned in the set's memory, and outputs are not pinned.
-impl<F: Future> Unpin for JoinAll<F> {}
-
 impl<F: Future> Future for JoinAll<F> {
     type Output = Vec<F::Output>;
 
@@ -114,9 +111,6 @@ pub struct TryJoinAll<F, T> {
     members: Members<F>,
     outputs: Outputs<T>,
 }
-
-// As `JoinAll`.
-impl<F, T> Unpin for TryJoinAll<F, T> {}
 
 impl<F, T, E> Future for TryJoinAll<F, T>
 where

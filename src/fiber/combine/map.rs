@@ -146,6 +146,9 @@ struct Window<I, F, Fut> {
     members: Members<Fut>,
 }
 
+/// The futures are pinned in the set's memory; nothing else is pinned.
+impl<I, F, Fut> Unpin for Window<I, F, Fut> {}
+
 impl<I, F, Fut> Window<I, F, Fut> {
     #[track_caller]
     fn new(what: &str, iter: impl IntoIterator<IntoIter = I>, n: usize, f: F) -> Self {
@@ -203,9 +206,6 @@ pub struct MapConcurrent<I, F, Fut: Future> {
     outputs: Outputs<Fut::Output>,
 }
 
-// The futures are pinned in the set's memory; nothing else is pinned.
-impl<I, F, Fut: Future> Unpin for MapConcurrent<I, F, Fut> {}
-
 impl<I, F, R, Fut> Future for MapConcurrent<I, F, Fut>
 where
     I: Iterator,
@@ -234,9 +234,6 @@ pub struct TryMapConcurrent<I, F, Fut, T> {
     window: Window<I, F, Fut>,
     outputs: Outputs<T>,
 }
-
-// As `MapConcurrent`.
-impl<I, F, Fut, T> Unpin for TryMapConcurrent<I, F, Fut, T> {}
 
 impl<I, F, R, Fut, T, E> Future for TryMapConcurrent<I, F, Fut, T>
 where
@@ -279,9 +276,6 @@ thread::waits! {
 pub struct MapUnordered<I, F, Fut> {
     window: Window<I, F, Fut>,
 }
-
-// As `MapConcurrent`.
-impl<I, F, Fut> Unpin for MapUnordered<I, F, Fut> {}
 
 impl<I, F, Fut> MapUnordered<I, F, Fut> {
     /// The next output; `None` after the last one.

@@ -12,6 +12,9 @@ pub(super) struct Outputs<T> {
     given: bool,
 }
 
+/// Outputs are not pinned.
+impl<T> Unpin for Outputs<T> {}
+
 impl<T> Outputs<T> {
     pub(super) fn new() -> Self {
         Outputs { slots: Vec::new(), given: false }
