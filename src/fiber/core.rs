@@ -118,23 +118,19 @@ impl Core {
     ///
     /// As for `drive`.
     pub(crate) unsafe fn end_worker(home: &HomeRef, index: usize, order: Order) {
-        let core = Core::of(home);
-        let worker = core.crew.worker(index);
+        let crew = Core::crew(home);
+        let worker = crew.worker(index);
         let end = || {
             // SAFETY: by contract. (In what is dropped it may go away, and find somebody in its place.)
-            let next = || if context::drives(home) { unsafe { core.crew.take_left(worker) } } else { None };
-            let end_queue = || {
-                while let Some(task) = next() {
-                    // SAFETY: by contract.
-                    unsafe { run::end_entry(task) };
+            let next = || if context::drives(home) { unsafe { crew.take_left(worker) } } else { None };
+            // SAFETY: by contract.
+            unsafe {
+                Core::end_each(next);
+                if crew.is_alone() {
+                    Core::end_all(home, order);
+                    // Of fibers that were woken, and have ended by now.
+                    Core::end_each(next);
                 }
-            };
-            end_queue();
-            if core.crew.is_alone() {
-                // SAFETY: by contract.
-                unsafe { Core::end_all(home, order) };
-                // Of fibers that were woken, and have ended by now.
-                end_queue();
             }
         };
         // SAFETY: as in `drive`.
@@ -149,22 +145,22 @@ impl Core {
     /// For a cord, this is its thread.
     pub(crate) unsafe fn stop(home: &Home) {
         home.roster.close();
-        let core = Core::of(home);
-        core.crew.close();
+        let crew = Core::crew(home);
+        crew.close();
         // Before anything is dropped, which may set a timer and wait for it: nobody fires those from here on.
-        core.crew.timers.close();
+        crew.timers.close();
         // SAFETY: by contract.
-        unsafe { core.end_rest() };
+        unsafe { Core::end_each(|| crew.take_rest()) };
         registry::remove(home);
     }
 
-    /// Ends what was injected into a stopped executor.
+    /// Ends what is taken out of a queue of a stopped executor, until there is no more.
     ///
     /// # Safety
     ///
-    /// For a cord, this is its thread.
-    unsafe fn end_rest(&self) {
-        while let Some(task) = self.crew.take_rest() {
+    /// For a cord, this is its thread. `take` takes out of a queue.
+    unsafe fn end_each(take: impl Fn() -> Option<Task>) {
+        while let Some(task) = take() {
             // SAFETY: by contract.
             unsafe { run::end_entry(task) };
         }
@@ -175,14 +171,12 @@ impl Core {
     /// were admitted before, of fibers that were being polled). The workers end these as they leave, as well as what an `overflow`
     /// could not move.
     fn end_left(home: &HomeRef, order: Order) {
-        let core = Core::of(home);
+        let crew = Core::crew(home);
         // SAFETY: not a cord, whose fibers end on its thread.
         unsafe {
-            core.end_rest();
+            Core::end_each(|| crew.take_rest());
             Core::end_all(home, order);
-            while let Some(task) = core.crew.steal_left() {
-                run::end_entry(task);
-            }
+            Core::end_each(|| crew.steal_left());
         }
     }
 
@@ -235,8 +229,7 @@ impl Core {
     /// helper is enough for all parents that join their children.)
     fn have_ended(home: &HomeRef) {
         fn end(home: &HomeRef) {
-            let core = Core::of(home);
-            let _helped = finally(|| core.crew.helped());
+            let _helped = finally(|| Core::crew(home).helped());
             Core::ending(home, || Core::end_left(home, Order::Youth));
             Core::end_in_its_place(home, Order::Youth);
         }
