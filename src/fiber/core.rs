@@ -309,9 +309,9 @@ impl Seam for Core {
 
     fn blocks(&self, worker: NonNull<()>) {
         // SAFETY: as in `schedule`. (An only worker leaves nothing to others.)
-        if let Some(last) = unsafe { self.crew.blocks(seat(worker)) } {
-            let home = last.home().clone();
-            self.crew.add_rest(last);
+        if let Err(refused) = unsafe { self.crew.blocks(seat(worker)) } {
+            let home = refused.as_slice()[0].home().clone();
+            self.crew.add_rest(refused);
             Core::have_ended(&home);
         }
     }

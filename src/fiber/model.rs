@@ -106,8 +106,8 @@ impl Crew {
     /// Worker `i` is about to block.
     pub fn blocks(&self, i: usize) {
         // SAFETY: the model's threads are the workers.
-        let refused = unsafe { self.0.blocks(self.0.worker(i)) };
-        assert!(refused.is_none(), "no scenario blocks after the end");
+        let handed_over = unsafe { self.0.blocks(self.0.worker(i)) };
+        assert!(handed_over.is_ok(), "no scenario blocks after the end");
     }
 
     /// Worker `i`, or somebody outside, sets a timer that is due at once.

@@ -81,6 +81,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
+use std::vec;
 
 use crossbeam_utils::CachePadded;
 
@@ -674,23 +675,19 @@ impl<T: Entry> Crew<T> {
         self.injected.load(Ordering::Acquire) != 0
     }
 
-    /// The worker's thread is about to block: the others get what is in its queue. If the crew has ended, returns the last of it;
-    /// the others are with [what is to be ended](Self::take_rest) then.
-    #[must_use]
-    pub(crate) unsafe fn blocks(&self, worker: &Worker<T>) -> Option<T> {
+    /// The worker's thread is about to block: the others get what is in its queue.
+    ///
+    /// # Errors
+    ///
+    /// The crew has ended: gives it back, one at least.
+    pub(crate) unsafe fn blocks(&self, worker: &Worker<T>) -> Result<(), vec::IntoIter<T>> {
         if self.is_alone() {
             // There are no others.
-            return None;
+            return Ok(());
         }
         // SAFETY: by contract.
         let left: Vec<_> = std::iter::from_fn(|| unsafe { self.take_left(worker) }).collect();
-        if left.is_empty() {
-            return None;
-        }
-        let mut refused = self.inject_all(left.into_iter()).err()?;
-        let last = refused.next_back();
-        self.inject.lock().extend(refused);
-        last
+        if left.is_empty() { Ok(()) } else { self.inject_all(left.into_iter()) }
     }
 
     /// Whoever acts as the only worker ceases to, until it [returns](Self::returns), with what this gives: see the module, "Away".
@@ -816,9 +813,9 @@ impl<T: Entry> Crew<T> {
         self.inject.lock().pop_front()
     }
 
-    /// One more of these.
-    pub(crate) fn add_rest(&self, task: T) {
-        self.inject.lock().push_back(task);
+    /// More of these.
+    pub(crate) fn add_rest(&self, tasks: vec::IntoIter<T>) {
+        self.inject.lock().extend(tasks);
     }
 
     /// Of a crew that has ended: takes one from the queue of a worker that is about to leave. The caller ends it.
