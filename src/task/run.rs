@@ -7,7 +7,7 @@ use crate::task::error::{discard, shielded};
 use crate::task::header::Task;
 use crate::task::home::HomeRef;
 use crate::task::seam::Seam;
-use crate::task::state::{By, Finish, Seize, Start};
+use crate::task::state::{By, Finish, Start};
 use crate::task::{budget, context, join, trace, waker, watch};
 
 /// Puts a ready fiber into a queue of its executor: of this thread's, if it is a worker of that.
@@ -159,10 +159,9 @@ unsafe fn end_owned(task: Task) {
 ///
 /// For a cord's fiber, this is the cord's thread.
 pub(crate) unsafe fn end(task: &Task) {
-    match task.state.seize(task.by()) {
+    if task.state.seize(task.by()) {
         // SAFETY: seized is owned; the thread is right by contract.
-        Seize::Seized => unsafe { end_owned(task.clone()) },
-        Seize::Running | Seize::Complete => {}
+        unsafe { end_owned(task.clone()) };
     }
 }
 

@@ -164,18 +164,6 @@ pub(crate) enum Finish {
     Cancelled,
 }
 
-/// What an attempt to take a fiber away from its executor found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum Seize {
-    /// The caller owns it now, and has to end it.
-    Seized,
-    /// It has an owner, who will end it (after the poll, if it is being polled).
-    Running,
-    /// It is complete.
-    Complete,
-}
-
 /// Who has a fiber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
@@ -520,23 +508,24 @@ impl State {
     }
 
     /// idle or SCHEDULED → RUNNING|CANCELLED|SEIZED, from outside the executor (which has stopped, or never had it); a TIED one
-    /// is for its worker to seize. A shield ends with the executor: whoever runs the fiber has to see the cancel.
-    pub(crate) fn seize(&self, by: By<'_>) -> Seize {
+    /// is for its worker to seize. A shield ends with the executor: whoever runs the fiber has to see the cancel. True: the caller
+    /// owns it now, and has to end it. False: it is complete, or has an owner, who will end it (after the poll, if it is being
+    /// polled).
+    #[must_use]
+    pub(crate) fn seize(&self, by: By<'_>) -> bool {
         let tie = self.tie(by);
-        let seize = self.update(Ordering::AcqRel, |word| {
+        let seized = self.update(Ordering::AcqRel, |word| {
             let word = if bug!("task_seize_keeps_shield") { word } else { word & !SHIELDED };
             if word & COMPLETE != 0 {
-                (word, Seize::Complete)
+                (word, false)
             } else if word & RUNNING != 0 {
-                (word | CANCELLED, Seize::Running)
+                (word | CANCELLED, false)
             } else {
-                (word | RUNNING | CANCELLED | SEIZED, Seize::Seized)
+                (word | RUNNING | CANCELLED | SEIZED, true)
             }
         });
-        match tie {
-            Some(tie) if seize == Seize::Running && tie.seize() => Seize::Seized,
-            _ => seize,
-        }
+        // (One that is complete has been polled or ended: it neither rests nor is it queued, by its tie.)
+        seized || tie.is_some_and(Tie::seize)
     }
 
     /// RUNNING → COMPLETE; the outcome is stored, and nothing owed. `listed`: gives up the roster's count with it, which is not the
@@ -704,7 +693,7 @@ mod tests {
         assert_eq!(count(&state), 2);
         assert_eq!(state.wake_by_ref(By::Owner(&Tie::new())), Wake::Nothing);
         assert_eq!(state.cancel(By::Owner(&Tie::new())), None);
-        assert_eq!(state.seize(By::Other), Seize::Complete);
+        assert!(!state.seize(By::Other));
         assert_eq!(state.start(By::Owner(&Tie::new())), Start::Stale);
     }
 
@@ -736,12 +725,12 @@ mod tests {
     fn who_seizes_makes_entries_stale() {
         let state = idle();
         assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
-        assert_eq!(state.seize(By::Other), Seize::Seized);
+        assert!(state.seize(By::Other));
         assert_eq!(state.start(By::Owner(&Tie::new())), Start::Stale);
 
         let owned = idle();
         assert_eq!(owned.wake_by_ref(By::Owner(&Tie::new())), Wake::Schedule);
-        assert_eq!(owned.seize(By::Other), Seize::Running);
+        assert!(!owned.seize(By::Other));
         assert_eq!(owned.start(By::Owner(&Tie::new())), Start::Cancelled);
     }
 
@@ -770,12 +759,12 @@ mod tests {
             assert_eq!(state.start(By::Owner(&Tie::new())), Start::Cancelled);
 
             let state = idle(by);
-            assert_eq!(state.seize(By::Other), Seize::Seized);
+            assert!(state.seize(By::Other));
 
             let state = State::spawned();
             assert_eq!(state.start(By::Owner(&Tie::new())), Start::Poll);
             assert!(state.shield());
-            assert_eq!(state.seize(By::Other), Seize::Running);
+            assert!(!state.seize(By::Other));
             assert!(!state.shield());
             assert_eq!(state.finish_poll(&left(0), None), Finish::Cancelled);
         }
@@ -926,11 +915,11 @@ mod tests {
             if woken {
                 assert_eq!(state.wake_by_ref(by), Wake::Schedule);
             }
-            assert_eq!(state.seize(By::Other), Seize::Running);
-            assert_eq!(state.seize(by), Seize::Seized);
-            assert_eq!(state.seize(by), Seize::Running);
+            assert!(!state.seize(By::Other));
+            assert!(state.seize(by));
+            assert!(!state.seize(by));
             let _ = state.complete(true, false);
-            assert_eq!((state.seize(by), state.start(by)), (Seize::Complete, Start::Stale));
+            assert_eq!((state.seize(by), state.start(by)), (false, Start::Stale));
             tie.queue_behind();
         }
     }
