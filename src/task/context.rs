@@ -62,7 +62,7 @@ pub(crate) struct Entered<'a> {
     /// The fiber whose frame it is.
     task: Option<&'a Task>,
     /// Left after the frame.
-    inside: trace::Inside<'a>,
+    inside: Option<trace::Inside<'a>>,
     /// Stays on its thread.
     _not_send: PhantomData<*mut ()>,
 }
@@ -72,7 +72,7 @@ impl<'a> Entered<'a> {
     fn new(
         place: &'a mut Frame,
         (fiber, home): (Option<&'a Task>, Option<&'a HomeRef>),
-        inside: trace::Inside<'a>,
+        inside: Option<trace::Inside<'a>>,
     ) -> Self {
         let header = fiber.map_or(ptr::null(), |task| task.as_raw().as_ptr().cast_const().cast());
         *place = Frame::new(header, home.map_or(ptr::null(), |home| ptr::from_ref(home).cast()));
@@ -84,7 +84,9 @@ impl<'a> Entered<'a> {
     /// Leaves it after a poll that has left its fiber `pending`, or not.
     #[inline]
     pub(crate) fn leave(mut self, pending: bool) -> Left {
-        self.inside.end_poll(pending);
+        if let Some(inside) = &mut self.inside {
+            inside.end_poll(pending);
+        }
         let owed = self.frame.owed.take();
         Left {
             woke_itself: self.frame.woken.get(),
@@ -121,12 +123,12 @@ pub(crate) unsafe fn enter_fiber<'a>(place: &'a mut Frame, task: &'a Task) -> En
 ///
 /// For a cord, this is its thread: what it spawns there need not be `Send`.
 pub(crate) unsafe fn enter_home<'a>(place: &'a mut Frame, home: &'a HomeRef) -> Entered<'a> {
-    Entered::new(place, (None, Some(home)), trace::Inside::nothing())
+    Entered::new(place, (None, Some(home)), None)
 }
 
 /// For a while, the calling thread works for no fiber and no executor.
 pub(crate) fn enter_nowhere(place: &mut Frame) -> Entered<'_> {
-    Entered::new(place, (None, None), trace::Inside::nothing())
+    Entered::new(place, (None, None), None)
 }
 
 /// Calls `f`, in which the calling thread drives `home` as its `worker`, the one with that number, and works for it.
@@ -263,7 +265,7 @@ pub(crate) fn leave_the_rest() {
         let _outside = outside_block_on();
         let mut place = Frame::nobody();
         // SAFETY: as above.
-        let _base = Entered::new(&mut place, (None, unsafe { rest.home.as_ref() }), trace::Inside::nothing());
+        let _base = Entered::new(&mut place, (None, unsafe { rest.home.as_ref() }), None);
         // SAFETY: as above.
         unsafe { (*rest.go_on)() };
     }

@@ -181,9 +181,7 @@ pub(crate) fn waker(task: &Task, op: &'static str) {
 
 /// Inside a fiber's span, until it is dropped.
 #[must_use]
-pub(crate) struct Inside<'a>(Option<Entered<'a>>);
-
-struct Entered<'a> {
+pub(crate) struct Inside<'a> {
     task: &'a Task,
     watch: &'a Watch,
     span: Arc<Shown>,
@@ -191,21 +189,14 @@ struct Entered<'a> {
 }
 
 impl Inside<'_> {
-    /// Inside of none.
-    pub(crate) fn nothing() -> Self {
-        Inside(None)
-    }
-
     /// The poll is over, and has left the fiber pending, or not.
     #[inline]
     pub(crate) fn end_poll(&mut self, pending: bool) {
-        if let Some(entered) = &mut self.0 {
-            entered.pending = pending;
-        }
+        self.pending = pending;
     }
 }
 
-impl Drop for Entered<'_> {
+impl Drop for Inside<'_> {
     fn drop(&mut self) {
         if self.pending {
             let waits = self.watch.noted.lock().waits(MOST);
@@ -215,10 +206,10 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// Enters the span of a fiber, by its owner.
+/// Enters the span of a fiber, by its owner, if it has one.
 #[inline]
-pub(crate) fn enter(task: &Task) -> Inside<'_> {
-    Inside(task.watch().and_then(|watch| watch.trace.enter(task, watch)))
+pub(crate) fn enter(task: &Task) -> Option<Inside<'_>> {
+    task.watch().and_then(|watch| watch.trace.enter(task, watch))
 }
 
 /// The fiber has ended; for its owner, outside of it.
@@ -237,7 +228,7 @@ impl Trace {
         }
     }
 
-    fn enter<'a>(&self, task: &'a Task, watch: &'a Watch) -> Option<Entered<'a>> {
+    fn enter<'a>(&self, task: &'a Task, watch: &'a Watch) -> Option<Inside<'a>> {
         let (span, parked) = {
             let mut fiber = self.fiber.lock();
             (fiber.span.clone()?, mem::take(&mut fiber.parked))
@@ -245,7 +236,7 @@ impl Trace {
         if parked {
             self.waker("waker.drop");
         }
-        span.enter().then_some(Entered { task, watch, span, pending: false })
+        span.enter().then_some(Inside { task, watch, span, pending: false })
     }
 
     /// A poll has left `waits` pending.

@@ -1,5 +1,6 @@
 //! Without the feature `tracing`, and in models: nothing is shown. See `trace.rs`.
 
+use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::panic::Location;
 
@@ -22,22 +23,18 @@ pub(crate) fn born(
 #[inline(always)]
 pub(crate) fn waker(_task: &Task, _op: &'static str) {}
 
+/// There is none: an `Option` of it takes no room.
 #[must_use]
-pub(crate) struct Inside<'a>(PhantomData<&'a Task>);
+pub(crate) struct Inside<'a>(Infallible, PhantomData<&'a Task>);
 
 impl Inside<'_> {
-    #[inline(always)]
-    pub(crate) fn nothing() -> Self {
-        Inside(PhantomData)
-    }
-
     #[inline(always)]
     pub(crate) fn end_poll(&mut self, _pending: bool) {}
 }
 
 #[inline(always)]
-pub(crate) fn enter(_task: &Task) -> Inside<'_> {
-    Inside(PhantomData)
+pub(crate) fn enter(_task: &Task) -> Option<Inside<'_>> {
+    None
 }
 
 #[inline(always)]
