@@ -290,13 +290,18 @@ impl Roster {
 
     /// The living fiber with that id. Takes time for all fibers, during which none is listed or retired.
     pub(crate) fn find(&self, id: FiberId) -> Option<Task> {
+        self.walk(|task| (task.id == id).then(|| task.clone()))
+    }
+
+    /// Calls `f` with all living fibers, until it gives something. All locks are held meanwhile.
+    fn walk<R>(&self, mut f: impl FnMut(&Task) -> Option<R>) -> Option<R> {
         let mut frozen = self.freeze();
         let mut lists = frozen.roots();
         while let Some(first) = lists.pop() {
             for fiber in list(Some(first)) {
-                let task = borrow(fiber);
-                if task.id == id {
-                    return Some(Task::clone(&task));
+                let given = f(&borrow(fiber));
+                if given.is_some() {
+                    return given;
                 }
                 lists.extend(first_child(fiber));
             }
@@ -331,19 +336,11 @@ impl Roster {
 
     /// All living fibers, oldest first. Takes time for all of them, during which none is listed or retired.
     pub(crate) fn snapshot(&self) -> Vec<Task> {
-        let mut frozen = self.freeze();
-        let mut all = Vec::with_capacity(frozen.len());
-        let counted = |fiber| Task::clone(&borrow(fiber));
-        for first in frozen.roots() {
-            all.extend(list(Some(first)).map(counted));
-        }
-        let mut next = 0;
-        while let Some(parent) = all.get(next) {
-            let children = first_child(Task::as_raw(parent));
-            all.extend(list(children).map(counted));
-            next += 1;
-        }
-        drop(frozen);
+        let mut all = Vec::new();
+        self.walk(|task| {
+            all.push(task.clone());
+            None::<()>
+        });
         all.sort_unstable_by_key(|task| task.id);
         all
     }
@@ -371,10 +368,6 @@ impl Frozen<'_> {
             self.0.clear();
         }
         roots
-    }
-
-    fn len(&mut self) -> usize {
-        self.0.iter_mut().map(|shard| shard.with(|shard| shard.len)).sum()
     }
 
     /// Invariants 1 and 2.
