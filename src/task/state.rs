@@ -270,6 +270,21 @@ impl State {
         Wake::Schedule
     }
 
+    /// A transition that a wake-up may be part of: `step` says how else the word changes, and whether it is. The worker of a TIED
+    /// fiber wakes it after that.
+    fn update_and_wake(&self, by: By<'_>, mut step: impl FnMut(usize) -> (usize, bool)) -> Wake {
+        let tie = self.tie(by);
+        let wake = self.update(Ordering::AcqRel, |word| match step(word) {
+            (next, false) => (next, Wake::Nothing),
+            (next, true) if tie.is_some() => (next, Wake::Schedule),
+            (next, true) => Self::scheduled(next, by),
+        });
+        match tie {
+            Some(tie) if wake == Wake::Schedule => self.wake_tied(tie),
+            _ => wake,
+        }
+    }
+
     /// idle → RUNNING or SCHEDULED, running → SCHEDULED|RUNNING; the count goes to the queue, or is dropped.
     #[inline]
     pub(crate) fn wake_by_value(&self, by: By<'_>) -> WakeByValue {
@@ -302,11 +317,7 @@ impl State {
 
     /// As `wake_by_ref`, and sets TOKEN.
     pub(crate) fn unpark(&self, by: By<'_>) -> Wake {
-        if let Some(tie) = self.tie(by) {
-            self.0.fetch_or(TOKEN, Ordering::AcqRel);
-            return self.wake_tied(tie);
-        }
-        self.update(Ordering::AcqRel, |word| Self::scheduled(word | TOKEN, by))
+        self.update_and_wake(by, |word| (word | TOKEN, true))
     }
 
     /// TOKEN → none; false if there was none.
@@ -319,25 +330,15 @@ impl State {
     /// cancelled before, is complete, or cannot be cancelled.
     #[must_use]
     pub(crate) fn cancel(&self, by: By<'_>) -> Option<Wake> {
-        let tie = self.tie(by);
-        let wake = self.update(Ordering::AcqRel, |word| {
-            if word & (COMPLETE | CANCELLED | MAIN) != 0 {
-                return (word, None);
+        let mut marked = false;
+        let wake = self.update_and_wake(by, |word| {
+            marked = word & (COMPLETE | CANCELLED | MAIN) == 0;
+            if !marked || (bug!("task_cancel_forgets_running") && word & RUNNING != 0) {
+                return (word, false);
             }
-            if bug!("task_cancel_forgets_running") && word & RUNNING != 0 {
-                return (word, Some(Wake::Nothing));
-            }
-            let (next, wake) = match word | CANCELLED {
-                marked if word & SHIELDED != 0 => (marked, Wake::Nothing),
-                marked if tie.is_some() => (marked, Wake::Schedule),
-                marked => Self::scheduled(marked, by),
-            };
-            (next, Some(wake))
+            (word | CANCELLED, word & SHIELDED == 0)
         });
-        match (wake, tie) {
-            (Some(Wake::Schedule), Some(tie)) => Some(self.wake_tied(tie)),
-            _ => wake,
-        }
+        marked.then_some(wake)
     }
 
     /// Sets CANCELLED, of a fiber whose executor has ended.
@@ -359,21 +360,10 @@ impl State {
     /// SHIELDED → none. A cancel that has waited goes on: an idle fiber is queued for it. (In a poll of its own it is not
     /// idle; but what shields may have moved away, and be dropped elsewhere.)
     pub(crate) fn unshield(&self, by: By<'_>) -> Wake {
-        let tie = self.tie(by);
-        let wake = self.update(Ordering::AcqRel, |word| {
-            let next = word & !SHIELDED;
-            if word & (SHIELDED | CANCELLED) != SHIELDED | CANCELLED || bug!("task_unshield_forgets_cancel") {
-                return (next, Wake::Nothing);
-            }
-            if tie.is_some() {
-                return (next, Wake::Schedule);
-            }
-            Self::scheduled(next, by)
-        });
-        match (wake, tie) {
-            (Wake::Schedule, Some(tie)) => self.wake_tied(tie),
-            _ => wake,
-        }
+        self.update_and_wake(by, |word| {
+            let goes_on = word & (SHIELDED | CANCELLED) == SHIELDED | CANCELLED;
+            (word & !SHIELDED, goes_on && !bug!("task_unshield_forgets_cancel"))
+        })
     }
 
     /// An entry was taken from what was injected, by a worker: false: drop it (it is not the last count). See the header, 9.
