@@ -67,10 +67,7 @@ const QUEUED: Vtable = Vtable {
     drop_outcome: |_| {},
     free: |header| {
         // SAFETY: the last count is gone; from `Box::into_raw` in `Main::start`.
-        unsafe {
-            cell::strip(header);
-            drop(Box::from_raw(header.cast::<MainCell>().as_ptr()));
-        }
+        drop(unsafe { Box::from_raw(header.cast::<MainCell>().as_ptr()) });
     },
 };
 

@@ -219,22 +219,18 @@ unsafe fn free<F: Future>(header: NonNull<Header>) {
     unsafe { stage::<F>(header) }.with_mut(|_| ());
     // SAFETY: from `Box::into_raw` in `allocate`. The stage is a union of `ManuallyDrop`: only the header is
     // dropped with it.
-    unsafe {
-        strip(header);
-        drop(Box::from_raw(header.cast::<Cell<F>>().as_ptr()));
-    }
+    drop(unsafe { Box::from_raw(header.cast::<Cell<F>>().as_ptr()) });
 }
 
-/// Gives back what hangs on a header that is about to be freed.
-///
-/// # Safety
-///
-/// The last count is gone.
-pub(crate) unsafe fn strip(header: NonNull<Header>) {
-    // SAFETY: by contract.
-    let (home, extras) = unsafe { (header.as_ref().take_home(), header.as_ref().take_extras()) };
-    home.give_back();
-    drop(extras);
+/// Gives back what hangs on it. (Here, as this is above what its home and its extras are.)
+impl Drop for Header {
+    fn drop(&mut self) {
+        // SAFETY: once.
+        let (home, extras) = unsafe { (self.take_home(), self.take_extras()) };
+        home.give_back();
+        drop(extras);
+        self.life.end();
+    }
 }
 
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]

@@ -67,9 +67,9 @@ impl Header {
 
     /// # Safety
     ///
-    /// The header is the caller's alone, and is about to be freed.
+    /// The header is being dropped, and this is called once.
     #[inline]
-    pub(super) unsafe fn take_extras(&self) -> Option<Box<Extras>> {
+    pub(super) unsafe fn take_extras(&mut self) -> Option<Box<Extras>> {
         // ORDERING: Relaxed: the last count is gone, so this thread sees everything (`State::release`).
         let extras = self.extras.load(Ordering::Relaxed).cast::<Extras>();
         // SAFETY: from `Box::into_raw`; taken here only.

@@ -12,7 +12,7 @@
 //! 2. A header pointer is derived from the whole allocation, so that the vtable may cast it back.
 //! 3. `links` follows the rules of `roster.rs`.
 //! 4. `join` follows the protocol of `join.rs`.
-//! 5. `home` and `extras` are what their files have made, and are taken out by whoever frees the header (`cell.rs`).
+//! 5. `home` and `extras` are what their files have made, and are taken out as the header is dropped (`cell.rs`).
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -101,12 +101,6 @@ pub(crate) struct Header {
 const _: () = assert!(
     cfg!(any(leno_loom, leno_shuttle, not(target_pointer_width = "64"))) || size_of::<Header>() == 96
 );
-
-impl Drop for Header {
-    fn drop(&mut self) {
-        self.life.end();
-    }
-}
 
 /// A counted pointer to a fiber: keeps its header, not its future, alive.
 pub(crate) struct Task(NonNull<Header>);

@@ -195,9 +195,9 @@ impl Header {
 
     /// # Safety
     ///
-    /// The header is the caller's alone, and is about to be freed.
+    /// The header is being dropped, and this is called once.
     #[inline]
-    pub(super) unsafe fn take_home(&self) -> HomeRef {
+    pub(super) unsafe fn take_home(&mut self) -> HomeRef {
         HomeRef(self.home.cast())
     }
 }
