@@ -363,7 +363,7 @@ pub(crate) fn drives(home: &HomeRef) -> bool {
 /// The worker of `home` that this thread is.
 #[inline]
 pub(crate) fn worker_of(home: &HomeRef) -> Option<NonNull<()>> {
-    here::worker_of(home.address())
+    here::post_of(home.address()).map(|post| post.worker)
 }
 
 pub(crate) use here::{Frame, Post, behind};

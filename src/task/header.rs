@@ -150,12 +150,6 @@ impl Task {
 
     /// The worker of its executor that this thread is, if any.
     #[inline]
-    pub(super) fn worker(&self) -> Option<NonNull<()>> {
-        here::worker_of(self.home.as_ptr())
-    }
-
-    /// The same, for when it is ready.
-    #[inline]
     pub(super) fn post(&self) -> Option<Post> {
         here::post_of(self.home.as_ptr())
     }
@@ -163,7 +157,7 @@ impl Task {
     /// In what role this thread wakes it.
     #[inline]
     pub(crate) fn by(&self) -> By<'_> {
-        self.by_worker(self.worker().is_some())
+        self.by_worker(self.post().is_some())
     }
 
     /// The same for who knows whether this thread is a worker of its executor.

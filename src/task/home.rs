@@ -207,7 +207,7 @@ impl Task {
     /// after a poll in which somebody has taken the worker's place.)
     #[inline]
     pub(crate) fn tie(&self) -> Option<&Tie> {
-        let here = self.worker().is_some() || bug!("task_ties_elsewhere");
+        let here = self.post().is_some() || bug!("task_ties_elsewhere");
         (self.home().alone && here).then_some(&self.tie)
     }
 
