@@ -298,8 +298,9 @@ impl<T> Shared<T> {
     #[cold]
     #[inline(never)]
     pub(super) fn thing(&self) -> Thing {
-        let name = self.name().map(Box::from);
-        Thing { name, ..Thing::signed("channel", self, &self.sign) }
+        let mut thing = Thing::signed("channel", self, &self.sign);
+        thing.object.name = self.name().map(Box::from);
+        thing
     }
 
     /// Its layout with so many slots behind, or the linked part; where these lie; whether it begins with a cache line.

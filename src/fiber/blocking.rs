@@ -38,7 +38,7 @@ use crate::prim::{self, Condvar, Mutex, thread};
 use crate::task::error::{InTurn, Payload, discard, shielded};
 use crate::task::home::{Busy, HomeRef};
 use crate::task::place::Place;
-use crate::task::watch::{self, Object};
+use crate::task::watch::{self, Target};
 use crate::task::{self, context, shows};
 
 /// More threads than this are never started; further jobs wait.
@@ -326,7 +326,7 @@ impl<R> Future for Unblock<R> {
         };
         let given = self.poll_with(cx, submit);
         if given.is_pending() {
-            watch::waits(self.place, || ("unblock", Object::Nothing));
+            watch::waits(self.place, || ("unblock", Target::Nothing));
         }
         given.map(|Ok(value)| value)
     }
@@ -385,7 +385,7 @@ impl<R> Future for OnNewThread<R> {
             thread::Builder::new().name(name.clone()).spawn(move || job.run()).map(drop)
         });
         if given.is_pending() {
-            watch::waits(call.place, || ("on_new_thread", Object::Nothing));
+            watch::waits(call.place, || ("on_new_thread", Target::Nothing));
         }
         given
     }

@@ -11,7 +11,7 @@ use futures_core::future::FusedFuture;
 use crate::fiber::fiber_ref::FiberRef;
 use crate::task::error::{Elapsed, JoinError};
 use crate::task::header::{FiberId, Task};
-use crate::task::watch::{self, Object};
+use crate::task::watch::{self, Target};
 use crate::task::{budget, context, join, shows, thread};
 use crate::time::{Timeout, timeout};
 
@@ -157,7 +157,7 @@ impl<T> Future for JoinHandle<T> {
 /// The end of `task` is left pending. (An `.await` has no place of its own.)
 #[inline(never)]
 fn note(task: &Task) {
-    watch::waits_at(|| Some(task.spawned_at), || ("join", Object::Fiber(task.id)));
+    watch::waits_at(|| Some(task.spawned_at), || ("join", Target::Fiber(task.id)));
 }
 
 impl<T> Drop for JoinHandle<T> {

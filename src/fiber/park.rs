@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::task::error::discard;
 use crate::task::header::Task;
 use crate::task::place::Place;
-use crate::task::watch::{self, Object};
+use crate::task::watch::{self, Target};
 use crate::task::{budget, context, thread, waker};
 use crate::time::{Timeout, timeout};
 
@@ -78,7 +78,7 @@ impl Future for Park {
             Some(polled) => {
                 self.waits = polled.is_pending();
                 if self.waits {
-                    watch::waits(self.place, || ("park", Object::Nothing));
+                    watch::waits(self.place, || ("park", Target::Nothing));
                 }
                 polled
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::Home;
 use crate::task::state::Activity;
-use crate::task::watch::{self, Seen, Watch};
+use crate::task::watch::{self, Hold, Object, Seen, Target, Watch};
 
 /// How often a fiber is looked at that changes each time.
 const LOOKS: u32 = 4;
@@ -65,24 +65,6 @@ pub struct Wait {
     object: Option<Object>,
     fiber: Option<FiberId>,
     left: Option<Duration>,
-}
-
-/// A lock that a fiber has taken, or a share of one, such as a read lock or some permits.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hold {
-    operation: &'static str,
-    object: Object,
-    place: Option<&'static Location<'static>>,
-}
-
-/// Something that fibers share and wait at: a channel, a lock.
-///
-/// Two equal objects are the same thing, even in different dumps, as long as it exists.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Object {
-    kind: &'static str,
-    address: usize,
-    name: Option<Box<str>>,
 }
 
 impl Dump {
@@ -197,7 +179,7 @@ impl FiberInfo {
 
 /// What is to be seen of a fiber, at one moment if it isn't too quick.
 fn look(task: &Task) -> Option<(Activity, Option<Seen>)> {
-    let watch = task.watch().filter(|watch| watch.is_inspected());
+    let watch = watch::inspected(task);
     let mut looks = 0;
     loop {
         // (First: a poll that begins after this is noticed, and one that began before shows in the activity.)
@@ -226,7 +208,7 @@ impl Noted {
             longest: seen.longest,
             in_state: watch::time().saturating_sub(seen.since),
             waits: waits.into_iter().map(|wait| Wait::new(wait, home)).collect(),
-            holds: seen.holds.into_iter().map(Hold::new).collect(),
+            holds: seen.holds,
         }
     }
 }
@@ -234,11 +216,11 @@ impl Noted {
 impl Wait {
     fn new(wait: watch::Wait, home: &Home) -> Wait {
         let (mut object, mut fiber, mut left) = (None, None, None);
-        match wait.object {
-            watch::Object::Thing(thing) => object = Some(Object::new(thing)),
-            watch::Object::Fiber(id) => fiber = Some(id),
-            watch::Object::Time(at) => left = Some(at.saturating_duration_since(home.seam.now())),
-            watch::Object::Nothing => {}
+        match wait.target {
+            Target::Thing(thing) => object = Some(thing.object),
+            Target::Fiber(id) => fiber = Some(id),
+            Target::Time(at) => left = Some(at.saturating_duration_since(home.seam.now())),
+            Target::Nothing => {}
         }
         Wait { operation: wait.operation, place: wait.place, object, fiber, left }
     }
@@ -271,10 +253,6 @@ impl Wait {
 }
 
 impl Hold {
-    fn new(hold: watch::Hold) -> Hold {
-        Hold { operation: hold.operation, object: Object::new(hold.thing), place: hold.place }
-    }
-
     /// The operation where there are several, and the place.
     pub(super) fn how(&self) -> String {
         let by = if self.operation == "lock" { String::new() } else { format!(" by {}", self.operation) };
@@ -302,10 +280,6 @@ impl Hold {
 }
 
 impl Object {
-    fn new(thing: watch::Thing) -> Object {
-        Object { kind: thing.kind, address: thing.address, name: thing.name }
-    }
-
     /// Its kind: `channel`, `mutex`, `rwlock`, `semaphore`, …; more may be added.
     pub fn kind(&self) -> &'static str {
         self.kind

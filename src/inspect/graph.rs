@@ -14,8 +14,9 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use super::dump::{Dump, FiberInfo, FiberState, Hold, Object, Wait};
+use super::dump::{Dump, FiberInfo, FiberState, Wait};
 use crate::task::header::FiberId;
+use crate::task::watch::{Hold, Object};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {

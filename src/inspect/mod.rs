@@ -85,7 +85,8 @@ mod graph;
 mod report;
 mod table;
 
-pub use dump::{Dump, FiberInfo, FiberState, Hold, Object, Wait};
+pub use crate::task::watch::{Hold, Object};
+pub use dump::{Dump, FiberInfo, FiberState, Wait};
 
 use crate::fiber::{Cord, CordBuilder, Handle, Runtime, RuntimeBuilder, default_home};
 use crate::task::context;

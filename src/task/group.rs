@@ -20,7 +20,7 @@ use crate::prim::Mutex;
 use crate::task::error::{JoinError, Payload, discard, message, shielded};
 use crate::task::header::{FiberId, Task};
 use crate::task::shows;
-use crate::task::watch::{self, Object};
+use crate::task::watch::{self, Target};
 
 /// See the module.
 #[derive(Default)]
@@ -200,7 +200,7 @@ impl Group {
         const MOST: usize = 64;
         if watch::is_on() {
             let ids: Vec<_> = self.0.lock().members.keys().take(MOST).copied().collect();
-            ids.into_iter().for_each(|id| watch::waits_at(|| None, || (watch::SCOPE, Object::Fiber(id))));
+            ids.into_iter().for_each(|id| watch::waits_at(|| None, || (watch::SCOPE, Target::Fiber(id))));
         }
     }
 

@@ -42,7 +42,7 @@ use crate::task::extras::Extras;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::Watching;
 use crate::task::place::Known;
-use crate::task::watch::{Object, Thing, Wait, Watch};
+use crate::task::watch::{Target, Thing, Wait, Watch};
 
 /// So many operations of one fiber are shown at most.
 const MOST: usize = 64;
@@ -281,12 +281,14 @@ impl Resource {
 
     /// That of an operation.
     fn of(wait: &Wait) -> Option<Arc<Resource>> {
-        let (kind, text) = match &wait.object {
-            Object::Thing(Thing { label: Some(label), .. }) => return label.0.upgrade(),
-            Object::Thing(thing) => (thing.kind, format!("{}@{:x}", thing.kind, thing.address)),
-            Object::Fiber(id) => ("fiber", format!("fiber {id}")),
-            Object::Time(_) => ("timer", "Sleep".to_owned()),
-            Object::Nothing => (wait.operation, wait.operation.to_owned()),
+        let (kind, text) = match &wait.target {
+            Target::Thing(Thing { label: Some(label), .. }) => return label.0.upgrade(),
+            Target::Thing(Thing { object, .. }) => {
+                (object.kind, format!("{}@{:x}", object.kind, object.address))
+            }
+            Target::Fiber(id) => ("fiber", format!("fiber {id}")),
+            Target::Time(_) => ("timer", "Sleep".to_owned()),
+            Target::Nothing => (wait.operation, wait.operation.to_owned()),
         };
         Some(Resource::new(kind, text, wait.place))
     }
@@ -366,8 +368,8 @@ impl Operation {
 
     /// Whether this wait goes on with it. (Another thing may have come to the same address: its sign is another one then.)
     fn is(&self, wait: &Wait) -> bool {
-        let is_here = match &wait.object {
-            Object::Thing(Thing { label: Some(label), .. }) => {
+        let is_here = match &wait.target {
+            Target::Thing(Thing { label: Some(label), .. }) => {
                 label.0.as_ptr() == Arc::as_ptr(&self.resource)
             }
             _ => true,
@@ -397,12 +399,12 @@ impl Operation {
 /// Where in the source the operation was made, and how long it takes, if that is known.
 fn tell_attributes(wait: &Wait, task: &Task) {
     // (What is known of a fiber that is joined is where that was spawned.)
-    if let Some(place) = wait.place.filter(|_| !matches!(wait.object, Object::Fiber(_))) {
+    if let Some(place) = wait.place.filter(|_| !matches!(wait.target, Target::Fiber(_))) {
         tell(|| {
             event!(target: "runtime::resource::async_op::state_update", Level::TRACE, place = %place);
         });
     }
-    if let Object::Time(at) = wait.object {
+    if let Target::Time(at) = wait.target {
         let left = at.saturating_duration_since(task.home().seam.now());
         tell(|| {
             event!(

@@ -44,12 +44,20 @@ pub(crate) const SCOPE: &str = "scope";
 /// A wait is not noted again if it is one of so many last ones.
 const REPEATED: usize = 16;
 
-/// Something that fibers share and wait at: what kind of thing it is, where it lies, and what it is called.
-#[derive(Clone, Debug)]
-pub(crate) struct Thing {
+/// Something that fibers share and wait at: a channel, a lock.
+///
+/// Two equal objects are the same thing, even in different dumps, as long as it exists.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Object {
     pub(crate) kind: &'static str,
     pub(crate) address: usize,
     pub(crate) name: Option<Box<str>>,
+}
+
+/// The same, as it is noted.
+#[derive(Clone, Debug)]
+pub(crate) struct Thing {
+    pub(crate) object: Object,
     /// How it is shown; without one each wait is shown as at a thing of its own.
     #[allow(dead_code, reason = "read with the feature `tracing` only")]
     pub(crate) label: Option<Label>,
@@ -58,7 +66,7 @@ pub(crate) struct Thing {
 impl Thing {
     /// One without a name.
     pub(crate) fn new<T: ?Sized>(kind: &'static str, at: *const T) -> Thing {
-        Thing { kind, address: at.addr(), name: None, label: None }
+        Thing { object: Object { kind, address: at.addr(), name: None }, label: None }
     }
 
     /// One that is shown by a sign.
@@ -70,13 +78,13 @@ impl Thing {
 /// The same thing; things that live at one time have addresses of their own.
 impl PartialEq for Thing {
     fn eq(&self, other: &Thing) -> bool {
-        (self.address, self.kind) == (other.address, other.kind)
+        self.object == other.object
     }
 }
 
 /// What an operation is about.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Object {
+pub(crate) enum Target {
     Thing(Thing),
     Fiber(FiberId),
     /// By the clock of the executor.
@@ -88,19 +96,15 @@ pub(crate) enum Object {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wait {
     pub(crate) operation: &'static str,
-    pub(crate) object: Object,
+    pub(crate) target: Target,
     pub(crate) place: Known,
 }
 
-/// A lock that is held, or a share of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Hold {
-    /// Of the fiber's holds, ever.
-    #[allow(dead_code, reason = "read in builds with debug assertions only")]
-    number: u64,
-    /// The operation that has taken it.
+/// A lock that a fiber has taken, or a share of one, such as a read lock or some permits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hold {
     pub(crate) operation: &'static str,
-    pub(crate) thing: Thing,
+    pub(crate) object: Object,
     pub(crate) place: Known,
 }
 
@@ -138,8 +142,9 @@ pub(crate) struct Noted {
     next_note: u64,
     /// The part that is being polled.
     part: usize,
-    holds: Vec<Hold>,
-    /// The number of the next hold.
+    /// With their numbers among the fiber's holds, ever.
+    holds: Vec<(u64, Hold)>,
+    /// The number of the next one.
     #[allow(dead_code, reason = "used in builds with debug assertions only")]
     next_hold: u64,
 }
@@ -194,7 +199,7 @@ impl Watch {
         })
     }
 
-    pub(crate) fn is_inspected(&self) -> bool {
+    fn is_inspected(&self) -> bool {
         self.watching.inspected
     }
 
@@ -228,7 +233,7 @@ impl Watch {
         let (polls, since) = (self.polls.load(Ordering::Relaxed), self.since.load(Ordering::Relaxed));
         let (waits, holds) = {
             let noted = self.noted.lock();
-            (noted.waits(MOST_WAITS), noted.holds.clone())
+            (noted.waits(MOST_WAITS), noted.holds.iter().map(|(_, hold)| hold.clone()).collect())
         };
         Seen {
             polls,
@@ -342,21 +347,22 @@ pub(crate) fn is_on() -> bool {
 
 /// An operation is left pending by the fiber that runs here, if that is inspected.
 #[inline]
-pub(crate) fn waits(place: Place, wish: impl FnOnce() -> (&'static str, Object)) {
+pub(crate) fn waits(place: Place, wish: impl FnOnce() -> (&'static str, Target)) {
     waits_at(|| place.location(), wish);
 }
 
 /// As [`waits`].
 #[inline]
-pub(crate) fn waits_at(place: impl FnOnce() -> Known, wish: impl FnOnce() -> (&'static str, Object)) {
+pub(crate) fn waits_at(place: impl FnOnce() -> Known, wish: impl FnOnce() -> (&'static str, Target)) {
     with_watch(|watch| {
-        let (operation, object) = wish();
-        watch.note(Wait { operation, object, place: place() });
+        let (operation, target) = wish();
+        watch.note(Wait { operation, target, place: place() });
     });
 }
 
+/// What is noted of a fiber, if it is inspected.
 #[inline]
-fn inspected(task: &Task) -> Option<&Watch> {
+pub(crate) fn inspected(task: &Task) -> Option<&Watch> {
     task.watch().filter(|watch| watch.is_inspected())
 }
 
@@ -393,7 +399,8 @@ mod share {
                 let number = noted.next_hold;
                 noted.next_hold += 1;
                 let (operation, thing) = wish();
-                noted.holds.push(Hold { number, operation, thing, place: place.location() });
+                let hold = Hold { operation, object: thing.object, place: place.location() };
+                noted.holds.push((number, hold));
                 Some((task.clone(), number))
             });
             Share(noted.flatten())
@@ -406,14 +413,14 @@ mod share {
 
         /// It has become what `operation` takes.
         pub(crate) fn turn(&self, operation: &'static str) {
-            self.change(|noted, at| noted.holds[at].operation = operation);
+            self.change(|noted, at| noted.holds[at].1.operation = operation);
         }
 
         fn change(&self, change: impl FnOnce(&mut Noted, usize)) {
             let Some((task, number)) = &self.0 else { return };
             let Some(watch) = inspected(task) else { return };
             let mut noted = watch.noted.lock();
-            if let Some(at) = noted.holds.iter().rposition(|held| held.number == *number) {
+            if let Some(at) = noted.holds.iter().rposition(|(held, _)| held == number) {
                 change(&mut noted, at);
             }
         }

@@ -12,7 +12,7 @@ use crate::fiber::default_home;
 use crate::task::home::HomeRef;
 use crate::task::place::Place;
 use crate::task::seam::{TimerKey, TimerState};
-use crate::task::watch::{self, Object};
+use crate::task::watch::{self, Target};
 use crate::task::{budget, context, shows, thread};
 
 /// Sleeps for `duration`, counted from this call.
@@ -167,7 +167,7 @@ impl Sleep {
             .or_else(|| self.poll_on(&default_home(), cx.waker()))
             .expect("the default runtime does not end");
         if polled.is_pending() {
-            watch::waits(self.place, || ("sleep", self.deadline.map_or(Object::Nothing, Object::Time)));
+            watch::waits(self.place, || ("sleep", self.deadline.map_or(Target::Nothing, Target::Time)));
         }
         polled
     }

@@ -383,7 +383,7 @@ impl<B: Branch> Operation<B> {
     pub(crate) fn note(&self) {
         watch::waits(self.place, || {
             let (operation, thing) = self.branch.wish();
-            (operation, watch::Object::Thing(thing))
+            (operation, watch::Target::Thing(thing))
         });
     }
 
