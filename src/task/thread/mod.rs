@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::prim::{self, thread};
+use crate::prim::{self, is_late, thread};
 use crate::task::budget;
 use crate::task::context;
 use crate::task::error::Elapsed;
@@ -27,7 +27,7 @@ pub(crate) use gate::{Gate, Keeper};
 pub(crate) use losses::{back_off, back_off_briefly, give_way, linger, lost};
 pub(crate) use patience::{Awaited, Prospects, glance, let_others_run, rest};
 
-use parker::{Parker, is_late};
+use parker::Parker;
 
 /// Polls `future` on the calling thread, which sleeps in between. `None`: `deadline` passed first; the future
 /// was polled at least once and can be polled on.

@@ -47,7 +47,7 @@ use std::marker::PhantomData;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 use std::time::Instant;
 
-use crate::prim::{self, AtomicU64, Handle, Mutex, Ordering, thread};
+use crate::prim::{self, AtomicU64, Handle, Mutex, Ordering, is_late, thread};
 use crate::task::seam::Bell;
 
 const ASLEEP: u64 = 1;
@@ -133,11 +133,6 @@ impl Bell for Parker {
     fn ring(&self) {
         self.wake();
     }
-}
-
-/// Whether the time is up.
-pub(super) fn is_late(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|at| Instant::now() >= at)
 }
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(|data| RawWaker::new(data, &VTABLE), wake, wake, |_| {});

@@ -22,9 +22,8 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use super::parker::is_late;
 use super::pause_for;
-use crate::prim::{self, OnceLock, thread};
+use crate::prim::{self, OnceLock, is_late, thread};
 
 /// How long a spin is at least, if there is any, and at most: a few times as long as a peer on another core takes to hand over.
 const LEAST_SPIN: Duration = Duration::from_nanos(160);
