@@ -66,8 +66,8 @@ impl Primitive for Queue {
     }
 }
 
-/// The line, for a caller that knows what the word says beside its flags when nobody is left: for whoever enters that of a
-/// [room](super::room), leaves it, or takes the first one out.
+/// The line, for a caller that knows what the word says beside its flags when nobody is left, as whoever enters that of a
+/// [room](super::room), leaves it, or takes the first one out has to. (In a ring's queue it says nothing.)
 pub(super) struct Asking<'a>(pub(super) &'a Queue, pub(super) &'a dyn Fn() -> u64);
 
 impl Primitive for Asking<'_> {

@@ -212,7 +212,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// The line of a channel of which it is known that it is a ring.
+/// The line of a channel of which it is known that it is a ring. (But for `half`.)
 pub(super) struct Ring<'a, T>(pub(super) &'a Shared<T>);
 
 impl<T> Primitive for Ring<'_, T> {

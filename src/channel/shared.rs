@@ -504,7 +504,7 @@ impl<T> Shared<T> {
             attempt => attempt,
         };
         attempt.map(|sent| match sent {
-            // (Foreign code may run there.)
+            // (Foreign code may run there; after a forced send that has been seen to.)
             Sent::Closed => self.finish_close(),
             Sent::Kept | Sent::HandedOver => tray.put(()),
         })

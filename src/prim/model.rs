@@ -55,7 +55,7 @@ pub(crate) fn now() -> Instant {
     *NOW.get_or_init(Instant::now)
 }
 
-/// Whether a deadline has come: whoever has waited for one finds that it has.
+/// Whether a deadline has come: whoever has one finds that it has, also before a wait.
 pub(crate) fn is_late(deadline: Option<Instant>) -> bool {
     deadline.is_some()
 }

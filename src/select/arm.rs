@@ -154,7 +154,7 @@ pub(super) trait Arms {
 
     fn arm(&mut self, index: usize) -> &mut dyn Arm;
 
-    /// Whether nothing was begun with any of the operations. Asked before a look that may be the first.
+    /// Whether nothing was begun with any of the operations that take part. Asked before a look that may be the first.
     fn are_fresh(&mut self) -> bool;
 
     /// Whether it takes no part.
@@ -193,7 +193,8 @@ impl Arms for Open<'_, '_> {
 
     #[inline]
     fn are_fresh(&mut self) -> bool {
-        self.arms.iter_mut().all(|arm| arm.is_fresh())
+        let off = self.off;
+        self.arms.iter_mut().enumerate().all(|(index, arm)| off & (1 << index) != 0 || arm.is_fresh())
     }
 
     #[inline]

@@ -232,7 +232,7 @@ pub(super) fn sit(seat: Seat) -> Seat {
     HERE.try_with(|here| here.seat.replace(seat)).unwrap_or(NOWHERE)
 }
 
-/// The worker of `home` that this thread is, for a fiber that is made ready.
+/// The worker of `home` that this thread is, if it is one.
 #[inline]
 pub(super) fn post_of(home: *const ()) -> Option<Post> {
     HERE.try_with(|here| {

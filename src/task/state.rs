@@ -507,15 +507,15 @@ impl State {
         let seized = self.update(Ordering::AcqRel, |word| {
             let word = if bug!("task_seize_keeps_shield") { word } else { word & !SHIELDED };
             if word & COMPLETE != 0 {
-                (word, false)
+                (word, Some(false))
             } else if word & RUNNING != 0 {
-                (word | CANCELLED, false)
+                (word | CANCELLED, None)
             } else {
-                (word | RUNNING | CANCELLED | SEIZED, true)
+                (word | RUNNING | CANCELLED | SEIZED, Some(true))
             }
         });
-        // (One that is complete has been polled or ended: it neither rests nor is it queued, by its tie.)
-        seized || tie.is_some_and(Tie::seize)
+        // (A TIED one is always RUNNING: its tie knows more.)
+        seized.unwrap_or_else(|| tie.is_some_and(Tie::seize))
     }
 
     /// RUNNING → COMPLETE; the outcome is stored, and nothing owed. `listed`: gives up the roster's count with it, which is not the

@@ -808,12 +808,9 @@ impl<B: Branch> Operation<B> {
                     self.take_told(node);
                     return Attempt::Wait;
                 }
-                state => {
-                    debug_assert!(
-                        matches!(state, State::OPEN | State::DONE),
-                        "a waiting operation is {state:?}"
-                    );
-                    let (State::DONE, Some(tray)) = (state, tray) else { return Attempt::Again };
+                State::OPEN => return Attempt::Again,
+                State::DONE => {
+                    let Some(tray) = tray else { return Attempt::Again };
                     if !B::ONCE {
                         // When it was handed over, in case that it has to be restored.
                         tray.note(node.as_ref().stamp());
@@ -821,6 +818,7 @@ impl<B: Branch> Operation<B> {
                     self.take_outcome(node, tray);
                     return Attempt::Ready(());
                 }
+                state => unreachable!("a waiting operation is {state:?}"),
             }
         }
     }

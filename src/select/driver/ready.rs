@@ -192,8 +192,8 @@ impl Driver {
         None
     }
 
-    /// Takes one step with a branch that is to do. `Ready`: there is something to look at; `Wait`: it waits, or one of its own that
-    /// was in the way has left, and it is to do still; `Again`: what was in the way has gone.
+    /// Takes one step with a branch that is to do. `Ready`: there is something to look at; `Wait`: it waits or is covered, or one of
+    /// its own that was in the way has left, and it is to do still; `Again`: what was in the way has gone, or a peer has it.
     fn enter(&mut self, arms: &mut impl Arms, index: usize, numbers: &mut Option<Numbers>) -> Attempt<()> {
         if self.register(arms, index) {
             if let (Some(numbers), Some(node)) = (numbers, &self.branches[index].node) {
