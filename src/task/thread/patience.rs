@@ -34,8 +34,9 @@ const LOOKS: u32 = 4;
 /// turns at two channels, or at four.)
 const PROBE: u32 = 61;
 const TRY: Duration = Duration::from_nanos(1280);
-/// The same of who lingers: a fiber's wait costs so little that a longer one, in vain, would be felt.
-const SHORT_TRY: Duration = Duration::from_nanos(320);
+/// The same of who lingers: a fiber's wait costs so little that a longer one, in vain, would be felt. (Half of it is less than
+/// [`LEAST_SPIN`]: so there is none after it. A thread that has tried in vain does so a few times more, ever more briefly.)
+const SHORT_TRY: Duration = Duration::from_nanos(240);
 /// Yields at least and at most.
 const MIN_YIELDS: u32 = 2;
 const YIELDS: u32 = 256;
@@ -308,11 +309,10 @@ impl Patience {
         mut look: impl FnMut() -> Option<R>,
     ) -> Option<R> {
         self.waits.set(self.waits.get().wrapping_add(1));
-        let learnt = self.spin.get();
-        let spin = match learnt {
+        let spin = match self.spin.get() {
             Duration::ZERO if self.waits.get() % PROBE != 0 => return None,
             Duration::ZERO => probe,
-            _ => learnt,
+            learnt => learnt,
         };
         let mut now = Instant::now();
         let end = now + spin;
@@ -332,7 +332,7 @@ impl Patience {
             }
             now = Instant::now();
         }
-        let half = learnt / 2;
+        let half = spin / 2;
         self.spin.set(if half < LEAST_SPIN { Duration::ZERO } else { half });
         None
     }
