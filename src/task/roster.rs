@@ -336,7 +336,8 @@ impl Roster {
 
     /// All living fibers, oldest first. Takes time for all of them, during which none is listed or retired.
     pub(crate) fn snapshot(&self) -> Vec<Task> {
-        let mut all = Vec::new();
+        // (Room for all, as far as can be told, before the locks are held.)
+        let mut all = Vec::with_capacity(self.len());
         self.walk(|task| {
             all.push(task.clone());
             None::<()>
