@@ -834,6 +834,7 @@ impl<T> Shared<T> {
 
     /// How many sends may happen soon, or receives. A side had better begin with half of it where the other one is at work in its
     /// own word meanwhile.
+    #[inline]
     pub(super) fn prospects(&self, end: End) -> Prospects {
         let most = self.most();
         let word = self.line.load();

@@ -10,6 +10,11 @@
 //! a third party keeps the core busy: yields go by turns then, and cost milliseconds, while who wakes from a sleep runs
 //! soon. So the thread sleeps at once, and does not yield again for a time that is a multiple of what it has lost.
 //!
+//! Where there is one core only, there is nothing to spin for, and a turn costs hardly more than what a thread does around it: so it
+//! looks at the clock once for each yield, and takes the time since the last one for that of the yield, as long as that is short.
+//! If it is long, the thread may have worked, or the whole machine have stood still. So only if the next yield, timed from its
+//! beginning, is long as well, is it a third party's. (With several cores one is enough: to sleep takes a thread to a free one.)
+//!
 //! Two threads that yield to each other stay on one core, for a hundred milliseconds and more, while another one is free. So a
 //! thread that has done so for a while sleeps once: a woken thread starts on a core that is free.
 //!
@@ -19,7 +24,7 @@
 //! Source: "spin, then park" as everybody does it; the learning is ours, and so are the figures, found by
 //! experiment.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use super::pause_for;
@@ -93,6 +98,8 @@ struct Patience {
     shared: Cell<u32>,
     /// No yields until then.
     banned: Cell<Option<Instant>>,
+    /// With one core: when the last yield ended, if the time since the one before was short.
+    yielded: Cell<Option<Instant>>,
 }
 
 prim::thread_local! {
@@ -105,6 +112,7 @@ prim::thread_local! {
         yields: Cell::new(MIN_YIELDS),
         shared: Cell::new(0),
         banned: Cell::new(None),
+        yielded: Cell::new(None),
     };
 }
 
@@ -112,7 +120,7 @@ prim::thread_local! {
 pub(crate) fn let_others_run(deadline: Option<Instant>, progress: impl Fn() -> u32) {
     if !prim::MODEL {
         let _ = PATIENCE.try_with(|patience| {
-            patience.let_others_run(deadline, 1, || (None::<()>, progress()));
+            patience.let_others_run(deadline, 1, || None::<()>, progress);
         });
     }
 }
@@ -148,7 +156,8 @@ pub(crate) trait Awaited {
 
 /// Looks a few times before a wait begins at all, where values pass through a buffer: a peer at work makes what is wanted soon,
 /// and a waiter costs it more than a value does. First pauses, then yields, unless yields have been lost to third parties lately, or
-/// pauses have been in vain, and the buffer is so small that what a waiter brings along counts.
+/// pauses have been in vain, and the buffer is so small that what a waiter brings along counts. With one core there are no pauses, and
+/// yields only where a waiter costs more than in a ring.
 /// (With one slot it comes after one step of the peer or not at all: so it looks all the time, and there are no yields.)
 ///
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
@@ -162,15 +171,22 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
         return None;
     }
     PATIENCE
-        .try_with(|patience| match awaited.prospects().most {
-            0 => None,
-            1 => patience.spin(Duration::ZERO, TRY, || awaited.look()),
-            most => patience.glance(most, awaited).or_else(|| {
+        .try_with(|patience| match awaited.prospects() {
+            Prospects { most: 0, .. } => None,
+            Prospects { most: 1, .. } => patience.spin(Duration::ZERO, TRY, || awaited.look()),
+            prospects => patience.glance(prospects.most, awaited).or_else(|| {
                 // (Pauses are in vain where the peer shares this core: it soon has the next turn.)
-                if most <= FEW && patience.in_vain.get() > VAIN {
+                let in_vain = has_one_core() || prospects.most <= FEW && patience.in_vain.get() > VAIN;
+                if in_vain && !prospects.is_apart() {
                     return None;
                 }
-                patience.let_others_run(deadline, GLANCES, || (awaited.look(), awaited.prospects().progress))
+                let awaited = RefCell::new(awaited);
+                patience.let_others_run(
+                    deadline,
+                    GLANCES,
+                    || awaited.borrow_mut().look(),
+                    || awaited.borrow().prospects().progress,
+                )
             }),
         })
         .ok()
@@ -247,6 +263,10 @@ fn let_grow(awaited: &impl Awaited) {
     }
 }
 
+fn has_one_core() -> bool {
+    *CORES.get_or_init(thread::parallelism) == 1
+}
+
 impl Patience {
     fn glance(&self, most: usize, awaited: &mut impl Awaited) -> Option<()> {
         self.glances.set(self.glances.get().wrapping_add(1));
@@ -254,6 +274,7 @@ impl Patience {
         let in_vain = self.in_vain.get();
         let streams = self.streams.get();
         let pauses = match in_vain {
+            _ if has_one_core() => &[],
             _ if streams => LONG,
             _ if probes => TRIAL,
             0..VAIN => SHORT,
@@ -287,7 +308,7 @@ impl Patience {
             return None;
         }
         self.spin(Duration::ZERO, TRY, &look).or_else(|| {
-            let found = self.let_others_run(deadline, self.yields.get(), || (look(), progress()));
+            let found = self.let_others_run(deadline, self.yields.get(), look, progress);
             if found.is_some() {
                 self.yields.set((self.yields.get() + 2).min(YIELDS));
             }
@@ -297,7 +318,7 @@ impl Patience {
 
     /// Whether it has shared its core with its peer for long, and there are others.
     fn would_rather_move(&self) -> bool {
-        self.shared.get() >= SHARES && *CORES.get_or_init(thread::parallelism) > 1
+        self.shared.get() >= SHARES && !has_one_core()
     }
 
     /// The first look comes after a `pause`, and each pause is twice as long as the one before. Without one it looks all the time.
@@ -308,6 +329,9 @@ impl Patience {
         probe: Duration,
         mut look: impl FnMut() -> Option<R>,
     ) -> Option<R> {
+        if has_one_core() {
+            return None;
+        }
         self.waits.set(self.waits.get().wrapping_add(1));
         let spin = match self.spin.get() {
             Duration::ZERO if self.waits.get() % PROBE != 0 => return None,
@@ -337,35 +361,41 @@ impl Patience {
         None
     }
 
-    /// `look`: what was found, and how much has happened.
     fn let_others_run<R>(
         &self,
         deadline: Option<Instant>,
         yields: u32,
-        mut look: impl FnMut() -> (Option<R>, u32),
+        mut look: impl FnMut() -> Option<R>,
+        progress: impl Fn() -> u32,
     ) -> Option<R> {
-        let mut now = Instant::now();
+        let known = self.yielded.take();
+        let mut suspicious = known.is_none();
+        let mut now = known.filter(|_| deadline.is_none()).unwrap_or_else(Instant::now);
         if self.is_banned(now) || self.would_rather_move() {
             return None;
         }
-        let (mut found, mut so_far) = look();
+        let mut found = look();
         for _ in 0..yields {
             if found.is_some() || is_close(deadline, now) {
                 break;
             }
+            let was = suspicious.then(&progress);
             thread::yield_now();
             let before = std::mem::replace(&mut now, Instant::now());
-            let was = so_far;
-            (found, so_far) = look();
+            found = look();
             let long = now - before;
             if found.is_some() {
                 self.shared.set(if long >= SWITCH { self.shared.get().saturating_add(1) } else { 0 });
             }
-            if long > LONG_YIELD && A_STEP.saturating_mul(so_far.wrapping_sub(was)) < long {
+            let took = |was| A_STEP.saturating_mul(progress().wrapping_sub(was));
+            let is_lost = long > LONG_YIELD && was.is_none_or(|was| took(was) < long);
+            if is_lost && suspicious {
                 self.ban(now, long);
-                break;
+                return found;
             }
+            suspicious = is_lost || !has_one_core();
         }
+        self.yielded.set((!suspicious).then_some(now));
         found
     }
 
