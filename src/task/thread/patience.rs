@@ -10,10 +10,11 @@
 //! a third party keeps the core busy: yields go by turns then, and cost milliseconds, while who wakes from a sleep runs
 //! soon. So the thread sleeps at once, and does not yield again for a time that is a multiple of what it has lost.
 //!
-//! Where there is one core only, there is nothing to spin for, and a turn costs hardly more than what a thread does around it: so it
-//! looks at the clock once for each yield, and takes the time since the last one for that of the yield, as long as that is short.
-//! If it is long, the thread may have worked, or the whole machine have stood still. So only if the next yield, timed from its
-//! beginning, is long as well, is it a third party's. (With several cores one is enough: to sleep takes a thread to a free one.)
+//! Where there is one core only, no spin is worth while, and a turn costs hardly more than what a thread does around it: so it looks
+//! at the clock once for each yield, and takes the time since the last one for that of the yield, as long as that is short. If it
+//! is long, the thread may have worked, or the whole machine have stood still. So then it times yields from their beginning, and only
+//! if another one is long within [`CALM`] is it a third party's. (That many, as the scheduler makes up for a long turn by a few short
+//! ones. With several cores one long yield is enough: to sleep takes a thread to a free one.)
 //!
 //! Two threads that yield to each other stay on one core, for a hundred milliseconds and more, while another one is free. So a
 //! thread that has done so for a while sleeps once: a woken thread starts on a core that is free.
@@ -78,11 +79,13 @@ const SHARES: u32 = 32;
 /// a turn or two is no turn: the process was stopped.)
 const BAN: u32 = 64;
 const SLICE: Duration = Duration::from_millis(10);
+/// With one core: so many yields without a long one, and it is not known of any third party.
+const CALM: u32 = 16;
 /// No yields closer to the deadline: one may take as long as a few turns of others.
 const MARGIN: Duration = Duration::from_millis(10);
 
-/// How many cores this process may use.
-static CORES: OnceLock<usize> = OnceLock::new();
+/// Whether there is one core only, for the first thread that asked.
+static ONE_CORE: OnceLock<bool> = OnceLock::new();
 
 /// What a thread has learnt.
 struct Patience {
@@ -98,7 +101,9 @@ struct Patience {
     shared: Cell<u32>,
     /// No yields until then.
     banned: Cell<Option<Instant>>,
-    /// With one core: when the last yield ended, if the time since the one before was short.
+    /// So many yields in a row were not lost.
+    calm: Cell<u32>,
+    /// With one core, after [`CALM`] of these: when the last one ended.
     yielded: Cell<Option<Instant>>,
 }
 
@@ -112,6 +117,7 @@ prim::thread_local! {
         yields: Cell::new(MIN_YIELDS),
         shared: Cell::new(0),
         banned: Cell::new(None),
+        calm: Cell::new(0),
         yielded: Cell::new(None),
     };
 }
@@ -157,7 +163,7 @@ pub(crate) trait Awaited {
 /// Looks a few times before a wait begins at all, where values pass through a buffer: a peer at work makes what is wanted soon,
 /// and a waiter costs it more than a value does. First pauses, then yields, unless yields have been lost to third parties lately, or
 /// pauses have been in vain, and the buffer is so small that what a waiter brings along counts. With one core there are no pauses, and
-/// yields only where a waiter costs more than in a ring.
+/// yields only where each side has a word of its own: there a waiter costs more.
 /// (With one slot it comes after one step of the peer or not at all: so it looks all the time, and there are no yields.)
 ///
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
@@ -176,8 +182,8 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
             Prospects { most: 1, .. } => patience.spin(Duration::ZERO, TRY, || awaited.look()),
             prospects => patience.glance(prospects.most, awaited).or_else(|| {
                 // (Pauses are in vain where the peer shares this core: it soon has the next turn.)
-                let in_vain = has_one_core() || prospects.most <= FEW && patience.in_vain.get() > VAIN;
-                if in_vain && !prospects.is_apart() {
+                let is_in_vain = prospects.most <= FEW && patience.in_vain.get() > VAIN;
+                if is_in_vain || has_one_core() && !prospects.is_apart() {
                     return None;
                 }
                 let awaited = RefCell::new(awaited);
@@ -264,7 +270,7 @@ fn let_grow(awaited: &impl Awaited) {
 }
 
 fn has_one_core() -> bool {
-    *CORES.get_or_init(thread::parallelism) == 1
+    *ONE_CORE.get_or_init(|| thread::parallelism() == 1)
 }
 
 impl Patience {
@@ -393,7 +399,8 @@ impl Patience {
                 self.ban(now, long);
                 return found;
             }
-            suspicious = is_lost || !has_one_core();
+            self.calm.set(if is_lost { 0 } else { self.calm.get().saturating_add(1) });
+            suspicious = self.calm.get() < CALM || !has_one_core();
         }
         self.yielded.set((!suspicious).then_some(now));
         found
@@ -409,6 +416,7 @@ impl Patience {
     /// A yield took `long`.
     fn ban(&self, now: Instant, long: Duration) {
         self.banned.set(Some(now + long.min(SLICE) * BAN));
+        self.calm.set(0);
         self.yields.set((self.yields.get() / 2).max(MIN_YIELDS));
     }
 
