@@ -15,7 +15,7 @@ pub struct RecvError;
 const MEETING: &str = "a rendezvous channel has no room to reserve";
 const TOO_MANY: &str = "the channel can never hold that many values";
 const CLOSED: &str = "the channel is closed";
-const DRAINED: &str = "the channel is closed and empty";
+const DRAINED: &str = "the channel is closed, and nothing is left to receive";
 
 error_cases! {
     /// Why a send did not happen at once; the value comes back.

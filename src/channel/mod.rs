@@ -70,6 +70,26 @@
 //! a value sent while receivers wait is handed to the first of them, and a receive while senders wait lets in the value of
 //! the first of those, in the same step. ([`force_send`](Sender::force_send) does not wait, and overtakes those that do.)
 //!
+//! # A receive that nobody polls
+//!
+//! A `recv` that has waited stays in line until it is polled to its end or dropped. One that is kept, and a stream that was polled
+//! in vain, may be handed a value meanwhile, which no other receiver gets, and for which `try_send` finds somebody waiting:
+//!
+//! ```
+//! use std::{future::Future, pin::Pin, task::{Context, Waker}};
+//!
+//! let (tx, rx) = leno::rendezvous();
+//! let mut kept = rx.recv();
+//! assert!(Pin::new(&mut kept).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+//! tx.try_send("warp").unwrap();
+//! assert!(rx.try_recv().is_err()); // `kept` has it
+//! drop(kept);
+//! assert_eq!(rx.try_recv(), Ok("warp"));
+//! ```
+//!
+//! So drop what is no longer polled. `select!` does that with branches that lose, by taking `rx.recv()` out of the line, even if
+//! passed by `&mut`; not with a stream, whose `next()` is a future of another library.
+//!
 //! # Batches
 //!
 //! [`Sender::send_many`] sends the contents of a `VecDeque`, [`Receiver::recv_many`] appends the available values to a

@@ -61,7 +61,7 @@
 //! | `tx.close()`, `tx.closed().await`, `len`, `capacity`, `sender_count`, `same_channel`, … | the same |
 //! | `is_closed` | the same: sends can only fail |
 //! | `tx.downgrade()`, `rx.downgrade()`, `upgrade()` | the same; a weak handle can count the strong ones (`sender_count`) |
-//! | `Receiver` is a `Stream` | `rx.stream()`, or `rx.into_stream()`; since the receiver itself is not a stream, a dropped `next()` leaves no waiter behind |
+//! | `Receiver` is a `Stream` | `rx.stream()`, or `rx.into_stream()`; it stays in line until it is dropped, also where a `next()` is dropped, as in a `select!`: there use `rx.recv()` |
 //!
 //! Dropping a waiting `send` means the value was not sent; `into_inner` gives it back.
 //!

@@ -56,6 +56,7 @@ macro_rules! receiver {
             ///
             /// # Panics
             /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+            #[doc(alias = "blocking_recv")]
             #[inline(always)]
             #[track_caller]
             pub fn recv_blocking(&$($mut)? self) -> Result<T, RecvError> {
@@ -139,7 +140,9 @@ macro_rules! receiver {
 
             /// A stream of the channel's values; it ends when the channel is closed and empty.
             ///
-            /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receive.
+            /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receive. But one that was polled
+            /// in vain and is kept [stays in line](crate::channel#a-receive-that-nobody-polls), also if its `next()` is dropped: in a
+            /// `select!` use `recv()`.
             #[track_caller]
             pub fn stream(&$($mut)? self) -> RecvStream<'_, T> {
                 let $rx = self;

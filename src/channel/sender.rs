@@ -44,6 +44,7 @@ macro_rules! sender {
             ///
             /// # Panics
             /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+            #[doc(alias = "blocking_send")]
             #[inline(always)]
             #[track_caller]
             pub fn send_blocking(&$($mut)? self, value: T) -> Result<(), SendError<T>> {

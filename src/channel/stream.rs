@@ -1,5 +1,5 @@
-//! Streams over what a channel gives. The receiver itself is none: a dropped `next()` must leave no waiter behind,
-//! so the wait belongs to a stream that was asked for.
+//! Streams over what a channel gives. The receiver itself is none: a `next()` that is dropped would leave a waiter in line, so that
+//! belongs to a stream that was asked for, and ends with it.
 
 #![allow(private_bounds, reason = "nobody outside the crate can name kinds")]
 

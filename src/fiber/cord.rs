@@ -141,6 +141,7 @@ impl Cord {
 
     /// The cord of this home, on this thread.
     fn new_in(home: HomeRef, seed: Option<u64>) -> Cord {
+        home.thread.get_or_init(thread::current);
         Cord { home, random: seed.map(Random::new), _not_send: PhantomData }
     }
 

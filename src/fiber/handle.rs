@@ -4,6 +4,7 @@ use std::future::Future;
 use std::panic::Location;
 
 use crate::fiber::join::JoinHandle;
+use crate::fiber::runtime::default_home;
 use crate::fiber::spawn::Builder;
 use crate::task::context;
 use crate::task::home::HomeRef;
@@ -11,7 +12,8 @@ use crate::task::shows;
 
 /// Starts fibers on a [`Runtime`](crate::fiber::Runtime), from anywhere: plain threads, other executors, callbacks.
 ///
-/// Obtained from [`Runtime::handle`](crate::fiber::Runtime::handle) or, in one of its fibers, from [`current`](Self::current).
+/// Obtained from [`Runtime::handle`](crate::fiber::Runtime::handle) or, in one of its fibers, from [`current`](Self::current);
+/// `Handle::default()` is that of leno's default runtime, for the fibers of a cord that have work for other threads.
 /// It does not keep the runtime running: once the runtime has ended, fibers started here are cancelled at once.
 ///
 /// ```
@@ -61,6 +63,13 @@ impl Handle {
 }
 
 shows! { [] Handle, "Handle", it => fibers: it.home.roster.len() }
+
+/// That of leno's default runtime, which it starts if there is none yet.
+impl Default for Handle {
+    fn default() -> Self {
+        Handle::new(default_home())
+    }
+}
 
 /// The same runtime.
 impl PartialEq for Handle {

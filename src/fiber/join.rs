@@ -34,7 +34,8 @@ use crate::time::{Timeout, timeout};
 ///
 /// # Panics
 ///
-/// When it is polled again after it was ready. (Not after the error of a fiber that has awaited itself.)
+/// When it is polled again after it was ready. (Not after the error of a fiber that has awaited itself.) [`wait`](Self::wait) also
+/// for a fiber of a [cord](crate::fiber::Cord) of the calling thread, as nobody else would drive it: use `cord.block_on(handle)`.
 pub struct JoinHandle<T> {
     task: Task,
     taken: bool,
@@ -119,6 +120,25 @@ impl<T> JoinHandle<T> {
         self.cancel_on_drop = true;
         self
     }
+
+    #[cold]
+    fn is_polled_again(&self) -> ! {
+        panic!(
+            "the `JoinHandle` of {} was polled after it had returned the outcome: in a `select!` that is repeated disable its \
+             branch by an `if`",
+            self.fiber()
+        )
+    }
+
+    /// Panics if nobody would drive the fiber while this thread waits for it.
+    #[track_caller]
+    fn check_driven(&self) {
+        assert!(
+            self.is_finished() || !context::is_outside() || !self.task.home().is_here(),
+            "`JoinHandle::wait` for {}, of a cord that only this thread can drive; use `cord.block_on(handle)` instead",
+            self.fiber()
+        );
+    }
 }
 
 /// Terminated once it has given the fiber's outcome.
@@ -133,7 +153,9 @@ impl<T> Future for JoinHandle<T> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.taken, "a `JoinHandle` was polled after it had returned the fiber's outcome");
+        if self.taken {
+            self.is_polled_again();
+        }
         if context::with_task(|current| current.is(&self.task)) == Some(true) {
             // (It goes on, also if the handle would have cancelled it.)
             self.cancel_on_drop = false;
@@ -172,7 +194,7 @@ impl<T> Drop for JoinHandle<T> {
 
 shows! { [T] JoinHandle<T>, "JoinHandle", it => fiber: it.task, finished: it.is_finished() }
 
-thread::waits! { [T] JoinHandle<T>, "JoinHandle" }
+thread::waits! { [T] JoinHandle<T>, "JoinHandle", |_: &Self| None, JoinHandle::check_driven }
 
 /// See [`JoinHandle::join_timeout`].
 #[must_use = "futures do nothing unless polled"]

@@ -45,6 +45,7 @@
 //! | `runtime.block_on(f)`, `spawn(f)`, `handle()`, `Handle::current()` | the same; `current` gives an `Option` |
 //! | `handle.block_on(f)` | `handle.spawn(f).wait()`, where `f` is `Send` and borrows nothing |
 //! | `runtime.shutdown_timeout(d)` cancels all tasks at once, and waits for blocking calls | dropping the runtime cancels all; [`shutdown(d)`](Runtime::shutdown) first gives the fibers so long to end, and returns those that were late |
+//! | `runtime.shutdown_background()` | drop the runtime on a thread of its own |
 //! | `runtime.enter()`, `handle.enter()` | outside of fibers `spawn` and timers are the default runtime's; elsewhere by `handle.spawn(f)`, [`Builder::spawn_on`] |
 //! | `tokio::spawn(f)`, which panics outside a runtime | [`spawn()`], which uses the default runtime there |
 //! | `task::Builder::new().name(…)` (unstable) | [`Builder::new().name(…)`](Builder::name) |
@@ -55,7 +56,7 @@
 //! | `tokio_util::task::AbortOnDropHandle` | [`cancel_on_drop()`](JoinHandle::cancel_on_drop) |
 //! | `JoinError`: `is_cancelled`, `is_panic`, `into_panic`, `try_into_panic` | the same; `id` gives an `Option` |
 //! | `JoinSet`, to wait for all tasks | [`scope()`], [`try_scope`] |
-//! | `JoinSet`, to take results as they come | [`JoinSet`]: `abort_all` is [`cancel_all`](JoinSet::cancel_all), `spawn_on` and `spawn_local` a [`push`](JoinSet::push) of what these give, `join_all` a loop over [`join_next`](JoinSet::join_next), `shutdown` that after `cancel_all`; [`map_unordered`], for n at a time |
+//! | `JoinSet`, to take results as they come | [`JoinSet`]: `abort_all` is [`cancel_all`](JoinSet::cancel_all), `spawn_on` and `spawn_local` a [`push`](JoinSet::push) of what these give, `join_all` a loop over [`join_next`](JoinSet::join_next), `join_next_with_id` one whose tasks return their keys, `shutdown` that after `cancel_all`; [`map_unordered`], for n at a time |
 //! | `StreamExt::buffered(n)`, `buffer_unordered(n)` | [`map_concurrent`], [`map_unordered`], of an iterator; for a stream those of `futures` |
 //! | `tokio::join!`, `try_join!` | those of `futures`; for many of one type [`join_all`], [`try_join_all`] |
 //! | `tokio::select!` | [`select!`](crate::select!), see [its page](crate::select::moving) |
@@ -66,6 +67,7 @@
 //! | `interval.poll_tick(cx)` | `poll_next(cx)`: an interval is a stream |
 //! | `interval.set_missed_tick_behavior(b)` | [`interval_with(d, missed)`](interval_with), [`set_missed`](Interval::set_missed) |
 //! | `time::pause()`, `#[tokio::test(start_paused = true)]` | a [virtual clock](crate::time::Clock::virtual_time) of the cord or runtime |
+//! | `time::advance(d)` | [`sleep`]`(d)` in the test itself |
 //! | `tokio_util::sync::CancellationToken`: `child_token`, `cancelled`, `run_until_cancelled`, `drop_guard` | [`CancelToken`]: [`child`](CancelToken::child), the others the same |
 //! | tokio-console | the feature `tracing`, see [`inspect`](crate::inspect) |
 //!

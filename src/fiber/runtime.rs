@@ -109,6 +109,9 @@ impl Runtime {
     /// still alive then, oldest first. [Daemons](crate::fiber::Builder::daemon) are cancelled once the others have ended,
     /// and are not returned.
     ///
+    /// The fibers are not told: before, cancel a [`CancelToken`](crate::fiber::CancelToken) that they heed, or close their channels.
+    /// A fiber that does not await is waited for, however short the grace.
+    ///
     /// From this call on, fibers spawned here are cancelled at once. Otherwise it is like dropping the runtime. If one of
     /// its own fibers calls this, that fiber cannot end in time.
     ///
@@ -169,6 +172,7 @@ settings::methods!(RuntimeBuilder, "Runtime");
 
 impl RuntimeBuilder {
     /// How many worker threads; one per processor if not set.
+    #[doc(alias = "worker_threads")]
     pub fn workers(mut self, n: usize) -> Self {
         self.workers = Some(n);
         self

@@ -48,7 +48,8 @@ impl Scope {
     }
 
     /// Starts a fiber that the scope waits for, as [`spawn`](crate::spawn) does: on the executor that the caller runs on, and on
-    /// leno's default runtime outside of any. It owns what it uses, as the scope may be dropped before it ends. (The fibers of a
+    /// leno's default runtime outside of any. It owns what it uses, as the scope may be dropped before it ends: a clone of the
+    /// scope, if it spawns there. (The fibers of a
     /// [`blocking_scope`](crate::fiber::blocking_scope) may borrow, and so may the futures of
     /// [`join_all`](crate::fiber::join_all), which are not fibers.)
     ///
@@ -116,8 +117,23 @@ shows! { [] Scope, "Scope", it => fibers: it.group }
 ///
 /// Cancelling: dropping the future cancels body and fibers and does not wait for them. So does cancelling the fiber that
 /// awaits it, even if that is a fiber of another scope: the outer scope waits for its own fibers, not for those they
-/// started under a [`shield`](crate::fiber::shield()) in inner scopes. So put time limits inside the body: then the scope
-/// cancels its fibers and waits for them.
+/// started under a [`shield`](crate::fiber::shield()) in inner scopes. So a time limit belongs inside the body, which cancels the
+/// scope when it is reached (or, in [`try_scope`], returns the error): then the scope waits until its fibers are gone.
+///
+/// ```
+/// use leno::fiber::{Elapsed, scope, sleep, timeout};
+/// use std::time::Duration;
+///
+/// let answer = leno::block_on(scope(async |s| {
+///     let slow = s.spawn(sleep(Duration::from_secs(3600)));
+///     let answer = timeout(Duration::from_millis(1), slow).await;
+///     if answer.is_err() {
+///         s.cancel();
+///     }
+///     answer
+/// }));
+/// assert!(matches!(answer, Ok(Err(Elapsed { .. }))));
+/// ```
 ///
 /// ```
 /// use leno::fiber::scope;

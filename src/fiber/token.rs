@@ -206,8 +206,8 @@ impl CancelToken {
     /// dropped, even under a [`shield`](crate::fiber::shield()). Before each poll of the future the token is looked at: once that
     /// is cancelled the future is polled no more, even if it is ready by then.
     ///
-    /// Dropping a [`scope`](crate::fiber::scope()) does not wait for its fibers: so call this inside the scope's body, or use
-    /// this token's [`scope`](Self::scope).
+    /// Dropping a [`scope`](crate::fiber::scope()) does not wait for its fibers: for one that ends with this token use the
+    /// token's [`scope`](Self::scope).
     ///
     /// The future is `Unpin` if `future` is.
     ///

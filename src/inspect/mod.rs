@@ -129,7 +129,8 @@ macro_rules! closed_world {
             /// Promises that nothing outside wakes its fibers: no plain thread, no other runtime or cord, no socket. Then leno can
             /// detect that all fibers wait for each other.
             ///
-            /// When no fiber runs or is ready, no timer is pending and no [`unblock`](crate::fiber::unblock) is running, a
+            /// When no fiber runs or is ready, no timer is pending, and nothing is running that was started by
+            /// [`unblock`](crate::fiber::unblock), [`on_new_thread`](crate::fiber::on_new_thread) or [`on`](crate::fiber::on), a
             /// waiting `block_on` panics, with a table of the fibers and, if there is one, the cycle in which they wait. (If
             /// several wait, the oldest panics, and the others follow if that does not help them.) A fiber that waits for
             /// something unknown to leno (a foreign future) counts as waiting forever: that is the promise. One that blocks its

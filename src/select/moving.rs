@@ -53,7 +53,7 @@
 //! | `oper.index() == i`, `oper.recv(&rx)` | `operation.is(i)`, `operation.recv(i)` |
 //! | `sel.remove(i)` | `set.remove(i)`, which returns the value of a send |
 //! | `sel.ready()`, `try_ready()`, `ready_timeout(d)`, `ready_deadline(t)` | `set.ready_blocking()`, or `set.ready().await`; the others have the same names (`try_ready` returns an `Option`); what was ready may be gone by then, in both |
-//! | `after(d)`, `at(t)`, `tick(d)`, `never()` | in [`channel::ticker`](crate::channel::ticker), see [there](crate::channel::moving#from-crossbeam-channel); bind the receiver before the select |
+//! | `after(d)`, `at(t)`, `tick(d)`, `never()` | in [`channel::ticker`](crate::channel::ticker), see [there](crate::channel::moving#from-crossbeam-channel); bind the receiver before the select, or write `after(d).into_recv()` |
 //!
 //! * In crossbeam a selected operation has to be completed, or the program panics. Here it has already happened; if an
 //!   [`Operation`](super::Operation) is dropped, its outcome is kept for the next select.

@@ -169,6 +169,9 @@ macro_rules! __select_branches {
             @ [branch ($one) ($crate::__select_probe! { [] [] $one })] $($rest)*
         }
     };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $one:tt $(($($inner:tt)*))? if $($rest:tt)*) => {
+        ::core::compile_error!("the guard of a branch of a select comes behind its future: `pattern = future, if guard => handler`")
+    };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $a:tt $b:tt = $($rest:tt)*) => {
         $crate::__select_branches! {
             $how $names $branches $default $else
@@ -201,6 +204,9 @@ macro_rules! __select_branches {
             $how $names $branches $default $else
             @ [branch ($($pattern)+) ($crate::__select_probe! { [] [] $($pattern)+ })] $($rest)*
         }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+] if $($rest:tt)*) => {
+        ::core::compile_error!("the guard of a branch of a select comes behind its future: `pattern = future, if guard => handler`")
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+] $(=> $($rest:tt)*)?) => {
         ::core::compile_error!(::core::concat!(

@@ -12,7 +12,8 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use crate::prim::{AtomicUsize, Ordering};
+use crate::prim::thread::{self, Thread};
+use crate::prim::{AtomicUsize, OnceLock, Ordering};
 use crate::task::error::discard;
 use crate::task::header::{Header, Task};
 use crate::task::here;
@@ -45,6 +46,8 @@ pub(crate) struct Home {
     pub(crate) roster: Roster,
     /// One thread runs all fibers: a cord. Then futures are polled and dropped on that thread only.
     pub(crate) local: bool,
+    /// The thread of the cord, once it is known.
+    pub(crate) thread: OnceLock<Thread>,
     /// It has one worker, with which its fibers stay: see `state.rs`.
     pub(super) alone: bool,
     /// The seam wants to be told of fibers that begin and end.
@@ -55,6 +58,11 @@ pub(crate) struct Home {
 }
 
 impl Home {
+    /// Whether this thread is the cord's.
+    pub(crate) fn is_here(&self) -> bool {
+        self.thread.get().is_some_and(|thread| thread.id() == thread::current().id())
+    }
+
     /// Adds counts, for somebody who has one.
     pub(crate) fn retain(&self, more: usize) {
         if self.count.fetch_add(more, Ordering::Relaxed) > usize::MAX / 2 {
@@ -111,7 +119,8 @@ impl HomeRef {
     /// An executor with so many workers; `local`: a cord.
     pub(crate) fn new(local: bool, workers: usize, watching: Watching, seam: Box<dyn Seam>) -> Self {
         let (alone, hooked, roster) = (seam.is_alone(), seam.is_hooked(), Roster::new(workers, local));
-        let home = Home { count: AtomicUsize::new(1), roster, local, alone, hooked, watching, seam };
+        let count = AtomicUsize::new(1);
+        let home = Home { count, roster, local, thread: OnceLock::new(), alone, hooked, watching, seam };
         HomeRef(NonNull::from(Box::leak(Box::new(home))))
     }
 

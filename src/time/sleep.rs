@@ -87,10 +87,15 @@ impl Sleep {
         self.deadline_on(clock, || now).is_some_and(|at| now >= at)
     }
 
-    /// Changes the deadline, to an earlier or a later one, even after the sleep has completed. It takes effect at the next poll,
-    /// so poll it after a reset.
+    /// Changes the deadline, to an earlier or a later one, even after the sleep has completed: an instant of the clock of the
+    /// executor that polls it, as with [`sleep_until`]. It takes effect at the next poll, so poll it after a reset.
     pub fn reset(&mut self, deadline: Instant) {
         self.set(Some(deadline), None);
+    }
+
+    /// As [`reset`](Self::reset), so long from now, as with [`sleep`]; with [`Duration::MAX`] never.
+    pub fn reset_after(&mut self, duration: Duration) {
+        self.set(time_here().1.checked_add(duration), Some(duration));
     }
 
     /// As [`reset`](Self::reset); `None`: never. `left`: how long that is, should the next poll be on another clock.

@@ -5,6 +5,7 @@ use leno::fiber::{self, Cord, JoinHandle, Runtime, spawn_local};
 use leno::time::Clock;
 use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -206,6 +207,28 @@ fn fibers_progress_only_inside_block_on() {
     assert!(!*ran.borrow() && !fiber.is_finished());
     cord.block_on(async {});
     assert!(*ran.borrow() && fiber.is_finished());
+}
+
+#[test]
+fn a_wait_for_a_fiber_of_ones_own_cord_panics() {
+    // F14: nobody else could drive it. Once it has ended there is nothing to drive, and a wait with a limit ends by itself.
+    in_time(|| {
+        let cord = Cord::new();
+        let [mut early, late, never] = [1, 2, 3].map(|n| cord.spawn_local(async move { n }));
+        assert!(early.wait_timeout(Duration::ZERO).is_err());
+        let id = late.id();
+        let panic = catch_unwind(AssertUnwindSafe(|| late.wait())).unwrap_err();
+        let message = panic.downcast_ref::<String>().unwrap();
+        assert!(
+            message.contains("`cord.block_on(handle)`") && message.contains(&id.to_string()),
+            "{message}"
+        );
+        cord.block_on(async {});
+        assert_eq!(early.wait().unwrap(), 1);
+        assert_eq!(cord.block_on(never).unwrap(), 3);
+        // Elsewhere it is the thread's own cord that drives it.
+        assert_eq!(Cord::spawn("there", || async { 4 }).unwrap().wait().unwrap(), 4);
+    });
 }
 
 #[test]
@@ -501,7 +524,7 @@ fn a_seed_makes_selects_go_the_same_way() {
     assert_ne!(unseeded, one_half);
     let panics =
         std::panic::AssertUnwindSafe(|| Cord::builder().seed(9).build().block_on(async { panic!("over") }));
-    assert!(std::panic::catch_unwind::<_, ()>(panics).is_err());
+    assert!(catch_unwind::<_, ()>(panics).is_err());
     let mut others = vec![other.block_on(half())];
     let one = [one_half, one.block_on(half())].concat();
     others.push(other.block_on(half()));

@@ -216,6 +216,23 @@ fn a_handle_of_the_current_runtime() {
     });
 }
 
+/// A cord's fibers are not on the default runtime; by its handle they reach it.
+#[test]
+fn a_handle_of_the_default_runtime() {
+    in_time(|| {
+        let default = leno::block_on(async { Handle::current() });
+        assert_eq!(default, Some(Handle::default()));
+        let here = std::thread::current().id();
+        Cord::new().block_on(async {
+            assert_eq!(Handle::current(), None);
+            let fiber = Handle::default().spawn(async { (Handle::current(), std::thread::current().id()) });
+            let (home, there) = fiber.await.unwrap();
+            assert_eq!(home, default);
+            assert_ne!(there, here);
+        });
+    });
+}
+
 /// What a fiber starts by the handle of its own runtime is its child; what another runtime's fiber starts is not.
 #[test]
 fn a_handle_keeps_families_together() {

@@ -553,6 +553,12 @@ fn a_reset_works_both_ways() {
         (&mut sleep).await;
         assert_eq!(fiber::now() - start, 20 * SECOND);
         assert_eq!(sleep.deadline(), Some(start + 20 * SECOND));
+        sleep.reset_after(30 * SECOND);
+        (&mut sleep).await;
+        assert_eq!(fiber::now() - start, 50 * SECOND);
+        sleep.reset_after(Duration::MAX);
+        assert_eq!(sleep.deadline(), None);
+        assert!(leno::timeout(SECOND, &mut sleep).await.is_err());
     });
 }
 

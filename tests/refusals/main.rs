@@ -31,6 +31,7 @@ twins! {
     scoped_handle_escapes
     select_branch_in_pieces
     select_branch_is_no_future
+    select_guard_in_front
     select_handlers_differ
     select_pattern_of_another_type
     select_too_many_branches

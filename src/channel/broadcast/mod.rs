@@ -352,6 +352,9 @@ impl<T: Clone> Receiver<T> {
 
 sender!();
 
+/// (Its value is in no place of its own.)
+impl<T> Unpin for Receiver<T> {}
+
 /// It sees what the original has yet to see, and goes its own way.
 impl<T: Clone> Clone for Receiver<T> {
     fn clone(&self) -> Self {

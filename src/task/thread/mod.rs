@@ -145,9 +145,10 @@ pub(crate) fn wait_until<F: Future + Unpin>(
 }
 
 /// Gives a future its three waits for plain threads; `$due` says when it may be ready without being woken, if ever. One that is
-/// `Unpin` only for some of its parameters has two lists of these: for `wait`, and for those that leave it where it is.
+/// `Unpin` only for some of its parameters has two lists of these: for `wait`, and for those that leave it where it is. `$check` is
+/// called before a wait without a limit.
 macro_rules! waits {
-    ([$($generics:tt)*] [$($unpin:tt)*] $future:ty, $what:literal, $due:expr) => {
+    ([$($generics:tt)*] [$($unpin:tt)*] $future:ty, $what:literal, $due:expr $(, $check:expr)?) => {
         impl<$($generics)*> $future {
             /// Waits on the calling thread, which sleeps meanwhile.
             ///
@@ -158,6 +159,7 @@ macro_rules! waits {
             #[track_caller]
             pub fn wait(self) -> <Self as Future>::Output {
                 let due = $due(&self);
+                $($check(&self);)?
                 $crate::task::thread::wait(concat!($what, "::wait"), &mut std::pin::pin!(self), due)
             }
         }
@@ -204,8 +206,8 @@ macro_rules! waits {
     ([$($generics:tt)*] [$($unpin:tt)*] $future:ty, $what:literal) => {
         $crate::task::thread::waits! { [$($generics)*] [$($unpin)*] $future, $what, |_: &Self| None }
     };
-    ([$($generics:tt)*] $future:ty, $what:literal $(, $due:expr)?) => {
-        $crate::task::thread::waits! { [$($generics)*] [$($generics)*] $future, $what $(, $due)? }
+    ([$($generics:tt)*] $future:ty, $what:literal $(, $due:expr $(, $check:expr)?)?) => {
+        $crate::task::thread::waits! { [$($generics)*] [$($generics)*] $future, $what $(, $due $(, $check)?)? }
     };
 }
 pub(crate) use waits;

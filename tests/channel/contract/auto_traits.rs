@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use leno::channel::{
     Closed, Drain, IntoIter, IntoRecv, IntoSend, IntoStream, Iter, RecvError, RecvFuture, RecvStream,
-    SendError, SendFuture, TryIter, TrySendError, WeakReceiver, WeakSender, mpsc, spsc,
+    SendError, SendFuture, TryIter, TrySendError, WeakReceiver, WeakSender, broadcast, mpsc, spsc,
 };
 use leno::{Receiver, Sender};
 
@@ -61,6 +61,15 @@ crosses_threads_with_its_values! {
     mpsc_into_recv: MpscIntoRecv;
     spsc_into_send: SpscIntoSend;
     spsc_into_recv: SpscIntoRecv;
+}
+
+/// C26: so are the handles of a broadcast, which hold values.
+#[test]
+fn handles_of_a_broadcast_are_unpin() {
+    const {
+        assert!(impls!(broadcast::Sender<PhantomPinned>: Unpin));
+        assert!(impls!(broadcast::Receiver<PhantomPinned>: Unpin));
+    }
 }
 
 /// C15: handles are shared between threads for any T: Send, also one that is not Sync.
