@@ -128,7 +128,7 @@ pub(crate) fn within<R: Send + 'static>(what: &str, test: impl FnOnce() -> R + S
         let _ = done.send(());
         result
     });
-    let limit = if cfg!(miri) { 100_000 } else { 30 * scale() as u64 };
+    let limit = if cfg!(miri) { 100_000 } else { 60 * scale() as u64 };
     if outcome.recv_timeout(Duration::from_secs(limit)) == Err(mpsc::RecvTimeoutError::Timeout) {
         panic!("hangs (a deadlock or a lost wake-up): {what}");
     }
