@@ -12,8 +12,8 @@ use crate::task::shows;
 
 /// Declares statics of which each fiber has its own value, as [`std::thread_local!`] does for threads.
 ///
-/// The values have to be `Send`, as fibers move. A value is created when its fiber first accesses it, moves between threads with the fiber, and is dropped at the fiber's
-/// end, after its future. (A panic of that drop goes to the executor's
+/// The values have to be `Send`, as fibers move. A value is created when its fiber first accesses it, moves between threads with
+/// the fiber, and is dropped at the fiber's end, after its future. (A panic of that drop goes to the executor's
 /// [hook](crate::fiber::RuntimeBuilder::on_panic), not to whoever joins the fiber.) If the static is declared `inherited static`
 /// (its type has to be `Clone`), a child gets a copy of its parent's value when it is created, if the parent has one by then. (A
 /// prepared fiber gets that of the fiber that prepares it. A fiber started with [`Builder::root`](crate::fiber::Builder::root), or

@@ -49,9 +49,8 @@ impl Scope {
 
     /// Starts a fiber that the scope waits for, as [`spawn`](crate::spawn) does: on the executor that the caller runs on, and on
     /// leno's default runtime outside of any. It owns what it uses, as the scope may be dropped before it ends: a clone of the
-    /// scope, if it spawns there. (The fibers of a
-    /// [`blocking_scope`](crate::fiber::blocking_scope) may borrow, and so may the futures of
-    /// [`join_all`](crate::fiber::join_all), which are not fibers.)
+    /// scope, if it spawns there. (The fibers of a [`blocking_scope`](crate::fiber::blocking_scope) may borrow, and so may the
+    /// futures of [`join_all`](crate::fiber::join_all), which are not fibers.)
     ///
     /// If it panics, all others of the scope are cancelled. Cancelling it alone, by its handle, is not a failure. Once the
     /// scope is cancelled or over, what is spawned here is cancelled at once.

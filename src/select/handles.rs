@@ -13,7 +13,8 @@ use crate::channel::{Receiver, Sender, mpsc, spsc};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no receiver of a queue",
     label = "no receiver that `Select::recv` can take",
-    note = "a receiver of `mpsc` or `spsc` is passed by `&mut` or by value; for a broadcast, a watch or a oneshot use `Select::add` with its future"
+    note = "a receiver of `mpsc` or `spsc` is passed by `&mut` or by value; for a broadcast, a watch or a oneshot use \
+            `Select::add` with its future"
 )]
 pub trait Receives<'a, T>: Receive<'a, T> {}
 
@@ -21,7 +22,8 @@ pub trait Receives<'a, T>: Receive<'a, T> {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no sender of a queue",
     label = "no sender that `Select::send` can take",
-    note = "a sender of `spsc` is passed by `&mut` or by value; for a broadcast use `Select::add` with the future of its `send_async`"
+    note = "a sender of `spsc` is passed by `&mut` or by value; for a broadcast use `Select::add` with the future of its \
+            `send_async`"
 )]
 pub trait Sends<'a, T>: Sending<'a, T> {}
 
