@@ -169,6 +169,12 @@ macro_rules! __select_branches {
             @ [branch ($one) ($crate::__select_probe! { [] [] $one })] $($rest)*
         }
     };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] default $($rest:tt)*) => {
+        ::core::compile_error!("the default of a select is `default => handler` or `default(duration) => handler`")
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] else $($rest:tt)*) => {
+        ::core::compile_error!("what a select does otherwise is `else => handler`")
+    };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $one:tt $(($($inner:tt)*))? if $($rest:tt)*) => {
         ::core::compile_error!("the guard of a branch of a select comes behind its future: `pattern = future, if guard => handler`")
     };
@@ -190,12 +196,6 @@ macro_rules! __select_branches {
             @ [branch ($a $b $c $d) ($crate::__select_probe! { [] [] $a $b $c $d })] $($rest)*
         }
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] default $($rest:tt)*) => {
-        ::core::compile_error!("the default of a select is `default => handler` or `default(duration) => handler`")
-    };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] else $($rest:tt)*) => {
-        ::core::compile_error!("what a select does otherwise is `else => handler`")
-    };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $first:tt $($rest:tt)*) => {
         $crate::__select_branches! { $how $names $branches $default $else @ [pattern $first] $($rest)* }
     };
@@ -204,6 +204,9 @@ macro_rules! __select_branches {
             $how $names $branches $default $else
             @ [branch ($($pattern)+) ($crate::__select_probe! { [] [] $($pattern)+ })] $($rest)*
         }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+], if $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default $else @ [pattern $($pattern)+] }
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+] if $($rest:tt)*) => {
         ::core::compile_error!("the guard of a branch of a select comes behind its future: `pattern = future, if guard => handler`")

@@ -226,6 +226,8 @@ fn a_wait_for_a_fiber_of_ones_own_cord_panics() {
         cord.block_on(async {});
         assert_eq!(early.wait().unwrap(), 1);
         assert_eq!(cord.block_on(never).unwrap(), 3);
+        let inside = leno::block_on(leno::spawn(async { Cord::new().spawn_local(async {}).wait().is_ok() }));
+        assert!(inside.unwrap_err().is_panic());
         // Elsewhere it is the thread's own cord that drives it.
         assert_eq!(Cord::spawn("there", || async { 4 }).unwrap().wait().unwrap(), 4);
     });

@@ -10,9 +10,9 @@
 //! a third party keeps the core busy: yields go by turns then, and cost milliseconds, while who wakes from a sleep runs
 //! soon. So the thread sleeps at once, and does not yield again for a time that is a multiple of what it has lost.
 //!
-//! Where there is one core only, no spin is worth while, and a turn costs hardly more than what a thread does around it: so it looks
-//! at the clock once for each yield, and takes the time since the last one for that of the yield, as long as that is short. If it
-//! is long, the thread may have worked, or the whole machine have stood still. So then it times yields from their beginning, and only
+//! Where there is one core only, no spin is worth while, but now and then one to see whether that is so. And a turn costs hardly more
+//! than what a thread does around it: so it looks at the clock once for each yield, and takes the time since the last one for that
+//! of the yield, as long as that is short. If it is long, the thread may have worked, or the whole machine have stood still. So then it times yields from their beginning, and only
 //! if another one is long within [`CALM`] is it a third party's. (That many, as the scheduler makes up for a long turn by a few short
 //! ones. With several cores one long yield is enough: to sleep takes a thread to a free one.)
 //!
@@ -39,6 +39,8 @@ const LOOKS: u32 = 4;
 /// How many waits lie between two that try whether spinning pays again, and how long these spin. (A prime: a thread's waits may go by
 /// turns at two channels, or at four.)
 const PROBE: u32 = 61;
+/// So many times as many lie between them where there is one core, or seems to be: a thread that was bound to a core asked first.
+const RARELY: u32 = 16;
 const TRY: Duration = Duration::from_nanos(1280);
 /// The same of who lingers: a fiber's wait costs so little that a longer one, in vain, would be felt. (Half of it is less than
 /// [`LEAST_SPIN`]: so there is none after it. A thread that has tried in vain does so a few times more, ever more briefly.)
@@ -96,6 +98,8 @@ struct Patience {
     /// After the last glance there were [`SEVERAL`].
     streams: Cell<bool>,
     spin: Cell<Duration>,
+    /// A spin has found something, and there are spins still.
+    spins_pay: Cell<bool>,
     yields: Cell<u32>,
     /// So many yields in a row were the peer's turn.
     shared: Cell<u32>,
@@ -114,6 +118,7 @@ prim::thread_local! {
         in_vain: Cell::new(0),
         streams: Cell::new(false),
         spin: Cell::new(SPIN),
+        spins_pay: Cell::new(false),
         yields: Cell::new(MIN_YIELDS),
         shared: Cell::new(0),
         banned: Cell::new(None),
@@ -183,7 +188,7 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
             prospects => patience.glance(prospects.most, awaited).or_else(|| {
                 // (Pauses are in vain where the peer shares this core: it soon has the next turn.)
                 let is_in_vain = prospects.most <= FEW && patience.in_vain.get() > VAIN;
-                if is_in_vain || has_one_core() && !prospects.is_apart() {
+                if is_in_vain || patience.shares_its_core() && !prospects.is_apart() {
                     return None;
                 }
                 let awaited = RefCell::new(awaited);
@@ -280,7 +285,7 @@ impl Patience {
         let in_vain = self.in_vain.get();
         let streams = self.streams.get();
         let pauses = match in_vain {
-            _ if has_one_core() => &[],
+            _ if self.shares_its_core() => &[],
             _ if streams => LONG,
             _ if probes => TRIAL,
             0..VAIN => SHORT,
@@ -322,9 +327,14 @@ impl Patience {
         })
     }
 
+    /// Whether there is one core, and spins do not say otherwise.
+    fn shares_its_core(&self) -> bool {
+        !self.spins_pay.get() && has_one_core()
+    }
+
     /// Whether it has shared its core with its peer for long, and there are others.
     fn would_rather_move(&self) -> bool {
-        self.shared.get() >= SHARES && !has_one_core()
+        self.shared.get() >= SHARES && !self.shares_its_core()
     }
 
     /// The first look comes after a `pause`, and each pause is twice as long as the one before. Without one it looks all the time.
@@ -335,12 +345,10 @@ impl Patience {
         probe: Duration,
         mut look: impl FnMut() -> Option<R>,
     ) -> Option<R> {
-        if has_one_core() {
-            return None;
-        }
         self.waits.set(self.waits.get().wrapping_add(1));
+        let rarely = if has_one_core() { RARELY } else { 1 };
         let spin = match self.spin.get() {
-            Duration::ZERO if self.waits.get() % PROBE != 0 => return None,
+            Duration::ZERO if self.waits.get() % (PROBE * rarely) != 0 => return None,
             Duration::ZERO => probe,
             learnt => learnt,
         };
@@ -356,6 +364,7 @@ impl Patience {
                 let found = look();
                 if found.is_some() {
                     self.spin.set((spin * 2).min(SPIN));
+                    self.spins_pay.set(true);
                     self.shared.set(0);
                     return found;
                 }
@@ -363,7 +372,9 @@ impl Patience {
             now = Instant::now();
         }
         let half = spin / 2;
-        self.spin.set(if half < LEAST_SPIN { Duration::ZERO } else { half });
+        let goes_on = half >= LEAST_SPIN;
+        self.spin.set(if goes_on { half } else { Duration::ZERO });
+        self.spins_pay.set(goes_on && self.spins_pay.get());
         None
     }
 
@@ -400,7 +411,7 @@ impl Patience {
                 return found;
             }
             self.calm.set(if is_lost { 0 } else { self.calm.get().saturating_add(1) });
-            suspicious = self.calm.get() < CALM || !has_one_core();
+            suspicious = self.calm.get() < CALM || !self.shares_its_core();
         }
         self.yielded.set((!suspicious).then_some(now));
         found
@@ -422,6 +433,8 @@ impl Patience {
 
     fn slept(&self, long: Duration) {
         self.shared.set(0);
+        // (Or the next yield would seem to have taken as long as the sleep.)
+        self.yielded.set(self.yielded.get().map(|_| Instant::now()));
         let yields = self.yields.get();
         if long >= SHORT_SLEEP {
             self.yields.set((yields / 2).max(MIN_YIELDS));

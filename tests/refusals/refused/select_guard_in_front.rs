@@ -14,5 +14,12 @@ fn main() {
         select! {
             Ok(0) | Err(_) if ready = rx.recv() => {}
         }
+        select! {
+            rx.recv(), if ready => {}
+        }
+        select! {
+            _ = rx.recv() => {}
+            default if ready => {}
+        }
     });
 }
