@@ -12,9 +12,10 @@
 //!
 //! Where there is one core only, no spin is worth while, but now and then one to see whether that is so. And a turn costs hardly more
 //! than what a thread does around it: so it looks at the clock once for each yield, and takes the time since the last one for that
-//! of the yield, as long as that is short. If it is long, the thread may have worked, or the whole machine have stood still. So then it times yields from their beginning, and only
-//! if another one is long within [`CALM`] is it a third party's. (That many, as the scheduler makes up for a long turn by a few short
-//! ones. With several cores one long yield is enough: to sleep takes a thread to a free one.)
+//! of the yield, as long as that is short. If it is long, the thread may have worked, or the whole machine have stood still. So then
+//! it times yields from their beginning, and only if another one is long within [`CALM`] is it a third party's. (That many, as the
+//! scheduler makes up for a long turn by a few short ones. With several cores one long yield is enough: to sleep takes a thread to a
+//! free one.)
 //!
 //! Two threads that yield to each other stay on one core, for a hundred milliseconds and more, while another one is free. So a
 //! thread that has done so for a while sleeps once: a woken thread starts on a core that is free.
