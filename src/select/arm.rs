@@ -9,7 +9,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::macros::Which;
-use super::order::Order;
 use crate::task::budget;
 use crate::task::error::shielded;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operated, Tray, Waiter, both, for_all};
@@ -37,9 +36,14 @@ pub trait Arm {
     /// Whether its outcome is there.
     fn is_through(&mut self) -> bool;
 
-    /// One quick look at an operation with which nothing was begun. `Again`: it takes a longer one.
-    fn glance(&mut self) -> Attempt<()> {
-        Attempt::Again
+    /// Whether one look says that there is nothing for an operation with which nothing was begun.
+    fn is_idle(&mut self) -> bool {
+        false
+    }
+
+    /// One try, on the shortest way, of an operation with which nothing was begun.
+    fn quick(&mut self) -> bool {
+        false
     }
 
     /// Looks, for an operation that is in no line. `Ready`: the outcome is in the arm. `by`: the select has begun to wait.
@@ -208,16 +212,6 @@ impl Arms for Open<'_, '_> {
     }
 }
 
-/// What a glance at several arms came to.
-pub enum Glanced {
-    Through(usize),
-    /// The arms before this one, in the order, cannot happen now; of [`NO_ARM`], none can. This one is the next to be looked at.
-    Before(usize),
-}
-
-/// No arm's index.
-pub(super) const NO_ARM: usize = usize::MAX;
-
 /// Several arms, the types of which are known.
 pub trait Tuple {
     /// Which of them has completed, and with what.
@@ -229,8 +223,11 @@ pub trait Tuple {
     /// Whether all that take part are operations with which nothing was begun.
     fn are_fresh(&mut self, off: u32) -> bool;
 
-    /// Glances at each of these, in this order, up to one that is through or needs a longer look.
-    fn glance(&mut self, off: u32, order: Order) -> Glanced;
+    /// Those that take part, and of which one look does not say that there is nothing.
+    fn not_idle(&mut self, off: u32) -> u32;
+
+    /// One try of this one, on the shortest way.
+    fn quick(&mut self, index: usize) -> bool;
 
     /// Ends all but the winner. See [`end_losers`].
     fn end_losers(&mut self, winner: usize);
@@ -418,22 +415,27 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     #[inline(always)]
-    fn glance(&mut self) -> Attempt<()> {
-        let operation = self.future.operation();
-        if operation.quick(&mut self.tray) {
-            self.is_through = true;
-            return Attempt::Ready(());
-        }
-        if operation.branch().idle().is_some() { Attempt::Wait } else { Attempt::Again }
+    fn is_idle(&mut self) -> bool {
+        self.future.operation().branch().idle().is_some()
+    }
+
+    #[inline(always)]
+    fn quick(&mut self) -> bool {
+        self.is_through = self.future.operation().quick(&mut self.tray);
+        self.is_through
     }
 
     #[inline]
     fn attempt(&mut self, by: Option<&mut By>, _cx: &mut Context<'_>) -> Attempt<()> {
-        let glance = if self.is_through { Attempt::Again } else { self.glance() };
-        match glance {
-            Attempt::Again => self.attempt_slowly(by),
-            decided => decided,
+        if !self.is_through {
+            if self.quick() {
+                return Attempt::Ready(());
+            }
+            if self.is_idle() {
+                return Attempt::Wait;
+            }
         }
+        self.attempt_slowly(by)
     }
 
     fn is_unsure(&mut self) -> bool {
@@ -636,20 +638,16 @@ macro_rules! tuples {
             }
 
             #[inline]
-            fn glance(&mut self, off: u32, order: Order) -> Glanced {
-                let is_on = |index: usize| off & (1 << index) == 0;
-                for index in order.indices(Self::COUNT) {
-                    let glance = match index {
-                        $($index if is_on($index) => self.$index.glance(),)*
-                        _ => Attempt::Wait,
-                    };
-                    match glance {
-                        Attempt::Ready(()) => return Glanced::Through(index),
-                        Attempt::Wait => {}
-                        Attempt::Again => return Glanced::Before(index),
-                    }
+            fn not_idle(&mut self, off: u32) -> u32 {
+                (0 $(| u32::from(!self.$index.is_idle()) << $index)*) & !off
+            }
+
+            #[inline]
+            fn quick(&mut self, index: usize) -> bool {
+                match index {
+                    $($index => self.$index.quick(),)*
+                    _ => false,
                 }
-                Glanced::Before(NO_ARM)
             }
 
             #[inline]

@@ -34,9 +34,9 @@
 //!    several of its own stand there, one behind the other, it takes out all of them first: with the next one in the word
 //!    there would be no place for one that matches either side. So a select never meets itself, and each branch costs O(1).
 //! 5. A branch whose slot is in somebody's hands stays to do; the select looks again once others have run.
-//! 6. The first look is one pass, in one order. Where the types are known, and nothing was begun with any of the operations, it
-//!    begins as a *glance*, which calls each operation's quick way directly, and ends at the first that this is not enough for;
-//!    the longer look begins there.
+//! 6. The first look is one pass, in one order. Where nothing was begun with any of the operations it begins as a *glance*: it
+//!    asks which of them may have something, and tries the first of these, on the shortest way; a longer look begins there. (In a
+//!    fiber only where the types are known. A thread does so before it prepares for a wait.)
 //!
 //! Locked instructions of a select that waits over k receives and is served: k to register, two to be claimed (pop and
 //! anchor), k − 1 to leave the others; the waker's clone and call apart.
@@ -50,7 +50,7 @@ mod ready;
 use std::ops::{Deref, DerefMut};
 use std::task::{Context, Poll};
 
-use super::arm::{Arms, Glanced, NO_ARM, Open, Tuple};
+use super::arm::{Arms, Open, Tuple};
 use super::order::Order;
 use crate::task::{budget, thread, watch};
 use crate::wait::{
@@ -76,6 +76,8 @@ pub(super) struct Driver {
     polled: bool,
     /// A peer has completed this branch, all but the value that it was redirected to.
     adopted: Option<usize>,
+    /// What its first look has come to so far.
+    glance: Option<Glance>,
 }
 
 /// How the branches stand, by index. There is no room for any before all have been looked at: a select that is ready
@@ -166,9 +168,9 @@ impl DerefMut for Registrations {
 #[derive(Clone, Copy)]
 struct Glance {
     order: Order,
-    /// Where it has ended, and where a longer look goes on, in the same order: so that no arm is favoured. See
-    /// [`Glanced::Before`].
-    end: usize,
+    /// Where it has ended, and where a longer look goes on, in the same order: so that no arm is favoured. For those before it, or
+    /// else for all, there was nothing.
+    end: Option<usize>,
 }
 
 /// What a look came to.
@@ -250,26 +252,64 @@ impl Driver {
         if !self.may_go_on(cx) {
             return Poll::Pending;
         }
-        let mut glance = None;
-        if !self.started && arms.are_fresh(off) {
-            let order = Order::new(biased, T::COUNT);
-            match arms.glance(off, order) {
-                Glanced::Through(winner) => return Poll::Ready(winner),
-                Glanced::Before(end) => glance = Some(Glance { order, end }),
-            }
+        if let Some(winner) = self.glance_at_tuple(arms, off, biased) {
+            return Poll::Ready(winner);
         }
-        arms.open(off, |arms| self.poll_open(arms, biased, glance, cx))
+        arms.open(off, |arms| self.poll_open(arms, biased, cx))
     }
 
     /// Compiled here, and not with each select.
-    fn poll_open(
+    fn poll_open(&mut self, arms: &mut Open<'_, '_>, biased: bool, cx: &mut Context<'_>) -> Poll<usize> {
+        watch::first_of(|| self.poll_on(arms, biased, cx))
+    }
+
+    /// Glances at arms whose types are known, unless it has looked at them before; gives the one that is through. A thread does so
+    /// before it prepares for a wait; it polls right after that.
+    ///
+    /// First it asks which may have something, one after the other: which one is tried first could not be predicted, and that
+    /// costs more than to ask. Of several one is chosen by the order.
+    #[inline(always)]
+    pub(super) fn glance_at_tuple<T: Tuple>(
         &mut self,
-        arms: &mut Open<'_, '_>,
+        arms: &mut T,
+        off: u32,
         biased: bool,
-        glance: Option<Glance>,
-        cx: &mut Context<'_>,
-    ) -> Poll<usize> {
-        watch::first_of(|| self.poll_after(glance, arms, biased, cx))
+    ) -> Option<usize> {
+        if self.has_looked() || !arms.are_fresh(off) {
+            return None;
+        }
+        let not_idle = arms.not_idle(off);
+        let are_several = not_idle & not_idle.wrapping_sub(1) != 0;
+        let order = are_several.then(|| Order::new(biased, T::COUNT));
+        let first = match order {
+            Some(order) => order.indices(T::COUNT).find(|index| not_idle & 1 << index != 0),
+            None => (not_idle != 0).then(|| not_idle.trailing_zeros() as usize),
+        };
+        if first.is_some_and(|first| arms.quick(first)) {
+            return first;
+        }
+        let order = order.unwrap_or_else(|| Order::new(biased, T::COUNT));
+        self.glance = Some(Glance { order, end: first });
+        None
+    }
+
+    /// The same of any arms, in order.
+    pub(super) fn glance_at(&mut self, arms: &mut impl Arms, biased: bool) -> Option<usize> {
+        if self.has_looked() || !arms.are_fresh() {
+            return None;
+        }
+        let order = Order::new(biased, arms.count());
+        let end =
+            order.indices(arms.count()).find(|index| !arms.is_off(*index) && !arms.arm(*index).is_idle());
+        if end.is_some_and(|end| arms.arm(end).quick()) {
+            return end;
+        }
+        self.glance = Some(Glance { order, end });
+        None
+    }
+
+    fn has_looked(&self) -> bool {
+        self.started || self.glance.is_some()
     }
 
     /// Whether it may go on: it takes one operation from the budget as it starts, or is refused once.
@@ -283,18 +323,12 @@ impl Driver {
         if !self.may_go_on(cx) {
             return Poll::Pending;
         }
-        watch::first_of(|| self.poll_after(None, arms, biased, cx))
+        watch::first_of(|| self.poll_on(arms, biased, cx))
     }
 
-    /// The same for one that may go on, and has begun by this glance, if it has not begun before.
+    /// The same for one that may go on.
     #[inline(always)]
-    fn poll_after(
-        &mut self,
-        glance: Option<Glance>,
-        arms: &mut impl Arms,
-        biased: bool,
-        cx: &mut Context<'_>,
-    ) -> Poll<usize> {
+    fn poll_on(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Poll<usize> {
         let is_broken = std::mem::replace(&mut self.polled, true);
         let through = if is_broken { self.mend(arms) } else { None };
         let looked = match (self.adopted, through) {
@@ -304,7 +338,7 @@ impl Driver {
                 Looked::Won(winner)
             }
             _ if self.anchor.is_some() => self.look_again(arms, biased, cx),
-            _ => self.look_first(glance, arms, biased, cx),
+            _ => self.look_first(arms, biased, cx),
         };
         let winner = match looked {
             Looked::Won(winner) => Some(winner),
@@ -381,20 +415,15 @@ impl Driver {
     }
 
     #[inline]
-    fn look_first(
-        &mut self,
-        glance: Option<Glance>,
-        arms: &mut impl Arms,
-        biased: bool,
-        cx: &mut Context<'_>,
-    ) -> Looked {
+    fn look_first(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Looked {
+        let glance = self.glance.take();
         let order = glance.map_or_else(|| Order::new(biased, arms.count()), |glance| glance.order);
         if let Some(winner) = self.start(arms, order, glance.is_some()) {
             return Looked::Won(winner);
         }
-        let looked = match glance.map(|glance| glance.end) {
-            Some(NO_ARM) => Looked::Nothing,
-            from => look_at_all(arms, (order, biased), from, cx),
+        let looked = match glance {
+            Some(Glance { end: None, .. }) => Looked::Nothing,
+            _ => look_at_all(arms, (order, biased), glance.and_then(|glance| glance.end), cx),
         };
         match looked {
             Looked::Nothing => self.begin_to_wait(arms, order, cx),

@@ -17,6 +17,7 @@ use super::handles::{Receives, Sends};
 use crate::channel::{RecvError, SendError};
 use crate::prim::Counter;
 use crate::task::budget;
+use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::shows;
 use crate::task::thread;
@@ -555,6 +556,15 @@ impl<'a> Select<'a> {
         Poll::Ready(())
     }
 
+    /// A glance at each branch; whether one has happened.
+    fn glance(&mut self) -> bool {
+        if self.happened.is_none() {
+            self.happened = self.driver.glance_at(&mut self.branches, self.biased);
+            self.note_taken();
+        }
+        self.happened.is_some()
+    }
+
     /// Ends the wait of a future that was dropped, or forgotten. The next select finds what was sent just then.
     fn stop(&mut self) {
         if self.driver.is_started() {
@@ -594,11 +604,12 @@ impl Drop for Select<'_> {
 
 shows! { [] Select<'_>, "Select", it => branches: it.branches.all.len(), biased: it.biased }
 
-/// The futures of a set. `$late` says what has happened all the same as the time is up.
+/// The futures of a set. `$glance` says what a thread finds before it prepares for a wait, `$late` what has happened all the same as
+/// the time is up.
 macro_rules! futures {
     ($(
         #[$doc:meta]
-        $Future:ident => $output:ty, $call:literal, $late:expr;
+        $Future:ident => $output:ty, $call:literal, $glance:expr, $late:expr;
         #[$waits:meta]
     )+) => {$(
         #[$doc]
@@ -615,7 +626,8 @@ macro_rules! futures {
             /// [`Duration::MAX`]); and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
             #[track_caller]
             pub fn wait(mut self) -> $output {
-                thread::wait($call, &mut self, None)
+                may_block($call);
+                $glance(&mut self).unwrap_or_else(|| thread::wait($call, &mut self, None))
             }
 
             future! { @limits $call ['s, 'a] [$output] until Result<$output, Elapsed> }
@@ -624,7 +636,8 @@ macro_rules! futures {
                 if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.is_empty()) {
                     return Err(wait_for_nothing(deadline));
                 }
-                if let Some(output) = thread::block_on(Pin::new(&mut *self), deadline) {
+                let output = $glance(self).or_else(|| thread::block_on(Pin::new(&mut *self), deadline));
+                if let Some(output) = output {
                     return Ok(output);
                 }
                 self.set.take().and_then($late).ok_or(Elapsed::new())
@@ -643,12 +656,12 @@ macro_rules! futures {
 
 futures! {
     /// The future of [`Select::select`].
-    SelectFuture => Operation<'s, 'a>, "Select::select", Select::time_out;
+    SelectFuture => Operation<'s, 'a>, "Select::select", SelectFuture::glance, Select::time_out;
     /// Selects on a plain thread, which sleeps until an operation has completed.
 
     /// The future of [`Select::ready`].
     // (The last poll need not have looked at all of them.)
-    ReadyFuture => usize, "Select::ready", Select::try_ready;
+    ReadyFuture => usize, "Select::ready", |_: &mut Self| None, Select::try_ready;
     /// Waits on a plain thread, which sleeps until an operation would not wait.
 }
 
@@ -663,6 +676,12 @@ impl<'s, 'a> Future for SelectFuture<'s, 'a> {
         let set = self.set.as_mut().expect("a select was polled after it had completed");
         std::task::ready!(set.poll(cx));
         Poll::Ready(Operation { set: self.set.take().expect("as above") })
+    }
+}
+
+impl<'s, 'a> SelectFuture<'s, 'a> {
+    fn glance(&mut self) -> Option<Operation<'s, 'a>> {
+        self.set.take_if(|set| set.glance()).map(|set| Operation { set })
     }
 }
 

@@ -143,14 +143,19 @@ impl<G: Tuple, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// Selects on a plain thread, which sleeps meanwhile.
     #[track_caller]
     pub fn block(&mut self) -> Chosen<G::Which> {
+        let mut chosen = Chosen::Else;
         if !matches!(self.otherwise, Otherwise::Now) {
             may_block("select_blocking!");
+            // Mostly this is enough, and it need not prepare for a wait.
+            let winner = self.driver.glance_at_tuple(&mut self.group, self.off, self.biased);
+            if winner.is_some_and(|winner| self.fits(winner, &mut chosen)) {
+                return chosen;
+            }
         }
         let deadline = match self.otherwise {
             Otherwise::After(d) => thread::deadline_after(d),
             _ => None,
         };
-        let mut chosen = Chosen::Else;
         // (Without its timer: the thread's loop keeps the time.)
         if thread::block_on(pin!(poll_fn(|cx| self.look(&mut chosen, cx))), deadline).is_none() {
             self.time_out(&mut chosen, &mut Context::from_waker(Waker::noop()));

@@ -126,6 +126,7 @@ pub use handles::{Receives, Sends};
 use arm::{Arms, Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
+use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::shows;
 use crate::task::thread;
@@ -217,14 +218,15 @@ impl<B: Branches> Selecting<B> {
     /// As [`select`], and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
     #[track_caller]
     pub fn wait(mut self) -> B::Output {
-        thread::wait("select", &mut self, None)
+        may_block("select");
+        self.glance().unwrap_or_else(|| thread::wait("select", &mut self, None))
     }
 
     // (Not moved for its last call: an outcome in it may be large.)
     future! { @limits "select" ['_] [B::Output] until Result<B::Output, Elapsed> }
 
     fn until(&mut self, deadline: Option<Instant>) -> Result<B::Output, Elapsed> {
-        if let Some(output) = thread::block_on(Pin::new(&mut *self), deadline) {
+        if let Some(output) = self.glance().or_else(|| thread::block_on(Pin::new(&mut *self), deadline)) {
             return Ok(output);
         }
         // A branch may have happened all the same, or can happen now: the last poll need not have looked at them.
@@ -234,6 +236,12 @@ impl<B: Branches> Selecting<B> {
         };
         let winner = self.arms.open(0, look).ok_or(Elapsed::new())?;
         Ok(self.output(winner))
+    }
+
+    /// What a thread finds before it prepares for a wait.
+    fn glance(&mut self) -> Option<B::Output> {
+        let winner = self.driver.glance_at_tuple(&mut self.arms, 0, self.biased)?;
+        Some(self.output(winner))
     }
 
     /// The outcome, once the others have ended.

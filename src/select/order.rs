@@ -37,9 +37,8 @@ impl Order {
         let places = (0..modulus).map(move |_| {
             let place = next;
             next += step;
-            if next >= modulus {
-                next -= modulus;
-            }
+            // (Without a branch, which nobody could predict: what is below the modulus wraps.)
+            next = next.min(next.wrapping_sub(modulus));
             place
         });
         places.filter(move |place| *place < count)

@@ -176,7 +176,7 @@ macro_rules! __select_branches {
         ::core::compile_error!("what a select does otherwise is `else => handler`")
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $one:tt $(($($inner:tt)*))? if $($rest:tt)*) => {
-        ::core::compile_error!("the guard of a branch of a select comes behind its future: `pattern = future, if guard => handler`")
+        $crate::__select_branches! { $how $names $branches $default $else @ [pattern $one] if }
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $a:tt $b:tt = $($rest:tt)*) => {
         $crate::__select_branches! {

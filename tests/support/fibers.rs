@@ -145,7 +145,7 @@ impl Latch {
 const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
 
 /// Yields until `done`, but not for ever.
-pub(crate) fn until(done: impl Fn() -> bool) {
+pub(crate) fn until(mut done: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !done() {
         assert!(start.elapsed() < PATIENCE, "it never happened");
