@@ -946,7 +946,7 @@ impl<B: Branch> Operation<B> {
             // (It need not be sure that there is nothing: it waits.)
             match self.attempt_once(tray) {
                 Attempt::Ready(()) => return true,
-                Attempt::Again => thread::let_others_run(deadline, || self.branch.prospects().progress),
+                Attempt::Again => thread::let_others_run(deadline, || self.branch.prospects().steps()),
                 Attempt::Wait => {}
             }
             if thread::glance(deadline, &mut Polled(self, tray)).is_some() {

@@ -69,9 +69,9 @@ fn pause(briefly: bool) {
 /// The same where whoever was quicker is on the same side: it goes on, and the other side may have this core meanwhile. `progress`
 /// grows with what happens there.
 #[cold]
-pub(crate) fn give_way(progress: impl Fn() -> u32) {
+pub(crate) fn give_way(steps: impl Fn() -> u32) {
     back_off();
-    patience::let_others_run(None, progress);
+    patience::let_others_run(None, steps);
 }
 
 /// Looks around for a moment, if that has paid lately, for something that a peer on another core is about to finish with. Getting

@@ -46,13 +46,13 @@ pub(crate) fn block_on_awaited<F: Future + Awaited>(
     future: Pin<&mut F>,
     deadline: Option<Instant>,
 ) -> Option<F::Output> {
-    drive(future, deadline, |future| future.prospects().progress)
+    drive(future, deadline, |future| future.prospects().steps())
 }
 
 fn drive<F: Future + ?Sized>(
     mut future: Pin<&mut F>,
     deadline: Option<Instant>,
-    progress: impl Fn(&F) -> u32,
+    steps: impl Fn(&F) -> u32,
 ) -> Option<F::Output> {
     let _aside = context::stand_aside();
     let mark = watch::mark();
@@ -88,7 +88,7 @@ fn drive<F: Future + ?Sized>(
             pauses = 0;
             let woken = || parker.woken(seen);
             let sleep = |until| parker.sleep(seen, until);
-            match wait_aside(parker.parker, deadline, woken, || progress(&future), sleep) {
+            match wait_aside(parker.parker, deadline, woken, || steps(&future), sleep) {
                 Some(now) => seen = now,
                 None if began_late => return None,
                 // The timers that it looks after itself, and that were due in time, may have brought something.
@@ -107,12 +107,12 @@ fn wait_aside<R>(
     parker: &'static Parker,
     deadline: Option<Instant>,
     look: impl Fn() -> Option<R>,
-    progress: impl Fn() -> u32,
+    steps: impl Fn() -> u32,
     sleep: impl Fn(Option<Instant>) -> Option<R>,
 ) -> Option<R> {
     loop {
         let until = context::until(deadline);
-        let found = patience::wait(until, &look, &progress, || context::asleep(parker, deadline, &sleep));
+        let found = patience::wait(until, &look, &steps, || context::asleep(parker, deadline, &sleep));
         if found.is_some() || is_late(deadline) {
             return found;
         }

@@ -8,12 +8,13 @@
 //!
 //! A yield that takes long was well spent if much has happened meanwhile where the thread waits: its peers had the core. If not,
 //! a third party keeps the core busy: yields go by turns then, and cost milliseconds, while who wakes from a sleep runs
-//! soon. So the thread sleeps at once, and does not yield again for a time that is a multiple of what it has lost.
+//! soon. So the thread sleeps at once, and does not yield again for a time that is a multiple of what it has lost: of a first such
+//! yield, which may have been a passer-by's, less than of the next ones.
 //!
 //! Where there is one core only, no spin is worth while, but now and then one to see whether that is so. And a turn costs hardly more
-//! than what a thread does around it: so it looks at the clock once for each yield, and takes the time since the last one for that
-//! of the yield, as long as that is short. If it is long, the thread may have worked, or the whole machine have stood still. So then
-//! it times yields from their beginning, and only if another one is long within [`CALM`] is it a third party's. (That many, as the
+//! than what a thread does around it: so it looks at the clock at one yield of a few, and takes the time since the last look for that
+//! of the yields, as long as that is short. If it is long, the thread may have worked, or the whole machine have stood still. So then
+//! it times each yield from its beginning, and only if another one is long within [`CALM`] is it a third party's. (That many, as the
 //! scheduler makes up for a long turn by a few short ones. With several cores one long yield is enough: to sleep takes a thread to a
 //! free one.)
 //!
@@ -68,22 +69,26 @@ const SEVERAL: usize = 3;
 const FEW: usize = 16;
 /// After so many glances whose pauses were in vain there are none.
 const VAIN: u32 = 32;
-/// A yield that takes longer than this was a third party's, unless the peers took less than [`A_STEP`] for each step meanwhile:
-/// long enough to hand over on one core, or threads that have to would forbid each other the yields by which they need not.
+/// A yield that takes longer than this was a third party's, unless the peers took less than [`A_STEP`] for each step meanwhile. Where
+/// there are few places, [`A_SWITCH`] times as much: long enough to hand over on one core, or threads that have to would forbid each
+/// other the yields by which they need not.
 const LONG_YIELD: Duration = Duration::from_micros(100);
-const A_STEP: Duration = Duration::from_micros(10);
+const A_STEP: Duration = Duration::from_nanos(500);
+const A_SWITCH: u32 = 20;
 /// A sleep shorter than this is not worth while.
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
 /// A yield that takes longer gave somebody a turn, and if what is waited for is there then, the peer: they share this core. After
 /// [`SHARES`] such turns a thread sleeps once, as being woken is what moves it to another core, if there is one.
 const SWITCH: Duration = Duration::from_micros(1);
 const SHARES: u32 = 32;
-/// After a long yield there are none for so many times as long: what yields lose is a small share of the time. (What takes longer than
-/// a turn or two is no turn: the process was stopped.)
+/// After a long yield there are none for so many times as long, and each time for twice as many, up to the second of these: what
+/// yields lose is a small share of the time. (What takes longer than a turn or two is no turn: the process was stopped.)
+const FIRST_BAN: u32 = 8;
 const BAN: u32 = 64;
 const SLICE: Duration = Duration::from_millis(10);
-/// With one core: so many yields without a long one, and it is not known of any third party.
+/// With one core: so many yields without a long one, and it is not known of any third party. After so many it is forgotten.
 const CALM: u32 = 16;
+const PEACE: u32 = 1024;
 /// No yields closer to the deadline: one may take as long as a few turns of others.
 const MARGIN: Duration = Duration::from_millis(10);
 
@@ -106,10 +111,12 @@ struct Patience {
     shared: Cell<u32>,
     /// No yields until then.
     banned: Cell<Option<Instant>>,
+    /// For how many times as long there are none, should one be lost.
+    ban: Cell<u32>,
     /// So many yields in a row were not lost.
     calm: Cell<u32>,
-    /// With one core, after [`CALM`] of these: when the last one ended.
-    yielded: Cell<Option<Instant>>,
+    /// With one core, after [`CALM`] of these: the last look at the clock, and how many yields there were since.
+    yielded: Cell<Option<(Instant, u32)>>,
 }
 
 prim::thread_local! {
@@ -123,16 +130,17 @@ prim::thread_local! {
         yields: Cell::new(MIN_YIELDS),
         shared: Cell::new(0),
         banned: Cell::new(None),
+        ban: Cell::new(FIRST_BAN),
         calm: Cell::new(0),
         yielded: Cell::new(None),
     };
 }
 
-/// Lets others run, unless yields have been lost to third parties lately, or the deadline is close. `progress`: see [`Prospects`].
-pub(crate) fn let_others_run(deadline: Option<Instant>, progress: impl Fn() -> u32) {
+/// Lets others run, unless yields have been lost to third parties lately, or the deadline is close. `steps`: see [`Prospects`].
+pub(crate) fn let_others_run(deadline: Option<Instant>, steps: impl Fn() -> u32) {
     if !prim::MODEL {
         let _ = PATIENCE.try_with(|patience| {
-            patience.let_others_run(deadline, 1, || None::<()>, progress);
+            patience.let_others_run(deadline, 1, || None::<()>, steps);
         });
     }
 }
@@ -155,6 +163,11 @@ impl Prospects {
     /// Whether each side has a word of its own.
     pub(crate) fn is_apart(&self) -> bool {
         self.enough < self.most
+    }
+
+    /// What has happened, each step counted as often as [`A_STEP`] is what it may have taken.
+    pub(crate) fn steps(&self) -> u32 {
+        self.progress.wrapping_mul(if self.most <= FEW { A_SWITCH } else { 1 })
     }
 }
 
@@ -197,7 +210,7 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
                     deadline,
                     GLANCES,
                     || awaited.borrow_mut().look(),
-                    || awaited.borrow().prospects().progress,
+                    || awaited.borrow().prospects().steps(),
                 )
             }),
         })
@@ -216,13 +229,13 @@ pub(super) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
 pub(super) fn wait<R>(
     deadline: Option<Instant>,
     look: impl Fn() -> Option<R>,
-    progress: impl Fn() -> u32,
+    steps: impl Fn() -> u32,
     sleep: impl FnOnce() -> Option<R>,
 ) -> Option<R> {
     if prim::MODEL {
         return sleep();
     }
-    let Ok(found) = PATIENCE.try_with(|patience| patience.look_around(deadline, look, progress)) else {
+    let Ok(found) = PATIENCE.try_with(|patience| patience.look_around(deadline, look, steps)) else {
         return sleep();
     };
     found.or_else(|| learn(deadline, sleep))
@@ -314,13 +327,13 @@ impl Patience {
         &self,
         deadline: Option<Instant>,
         look: impl Fn() -> Option<R>,
-        progress: impl Fn() -> u32,
+        steps: impl Fn() -> u32,
     ) -> Option<R> {
         if is_late(deadline) {
             return None;
         }
         self.spin(Duration::ZERO, TRY, &look).or_else(|| {
-            let found = self.let_others_run(deadline, self.yields.get(), look, progress);
+            let found = self.let_others_run(deadline, self.yields.get(), look, steps);
             if found.is_some() {
                 self.yields.set((self.yields.get() + 2).min(YIELDS));
             }
@@ -384,11 +397,12 @@ impl Patience {
         deadline: Option<Instant>,
         yields: u32,
         mut look: impl FnMut() -> Option<R>,
-        progress: impl Fn() -> u32,
+        steps: impl Fn() -> u32,
     ) -> Option<R> {
         let known = self.yielded.take();
         let mut suspicious = known.is_none();
-        let mut now = known.filter(|_| deadline.is_none()).unwrap_or_else(Instant::now);
+        let (mut now, mut since) =
+            known.filter(|_| deadline.is_none()).unwrap_or_else(|| (Instant::now(), 0));
         if self.is_banned(now) || self.would_rather_move() {
             return None;
         }
@@ -397,24 +411,33 @@ impl Patience {
             if found.is_some() || is_close(deadline, now) {
                 break;
             }
-            let was = suspicious.then(&progress);
+            let was = suspicious.then(&steps);
             thread::yield_now();
+            since += 1;
+            if !suspicious && deadline.is_none() && since < LOOKS {
+                found = look();
+                continue;
+            }
             let before = std::mem::replace(&mut now, Instant::now());
             found = look();
             let long = now - before;
             if found.is_some() {
                 self.shared.set(if long >= SWITCH { self.shared.get().saturating_add(1) } else { 0 });
             }
-            let took = |was| A_STEP.saturating_mul(progress().wrapping_sub(was));
-            let is_lost = long > LONG_YIELD && was.is_none_or(|was| took(was) < long);
+            let took = |was| A_STEP.saturating_mul(steps().wrapping_sub(was));
+            let is_lost = long > LONG_YIELD * since && was.is_none_or(|was| took(was) < long);
+            since = 0;
             if is_lost && suspicious {
                 self.ban(now, long);
                 return found;
             }
             self.calm.set(if is_lost { 0 } else { self.calm.get().saturating_add(1) });
+            if self.calm.get() == PEACE {
+                self.ban.set(FIRST_BAN);
+            }
             suspicious = self.calm.get() < CALM || !self.shares_its_core();
         }
-        self.yielded.set((!suspicious).then_some(now));
+        self.yielded.set((!suspicious).then_some((now, since)));
         found
     }
 
@@ -427,7 +450,8 @@ impl Patience {
 
     /// A yield took `long`.
     fn ban(&self, now: Instant, long: Duration) {
-        self.banned.set(Some(now + long.min(SLICE) * BAN));
+        self.banned.set(Some(now + long.min(SLICE) * self.ban.get()));
+        self.ban.set((self.ban.get() * 2).min(BAN));
         self.calm.set(0);
         self.yields.set((self.yields.get() / 2).max(MIN_YIELDS));
     }
@@ -435,7 +459,7 @@ impl Patience {
     fn slept(&self, long: Duration) {
         self.shared.set(0);
         // (Or the next yield would seem to have taken as long as the sleep.)
-        self.yielded.set(self.yielded.get().map(|_| Instant::now()));
+        self.yielded.set(self.yielded.get().map(|_| (Instant::now(), 0)));
         let yields = self.yields.get();
         if long >= SHORT_SLEEP {
             self.yields.set((yields / 2).max(MIN_YIELDS));
