@@ -57,9 +57,10 @@ impl<T> Watch<T> {
     }
 }
 
-/// What a branch of either side does; or that of a batch, `$branch` of which is that of one, where `$may_wait` says whether it waits.
+/// What a branch of either side does; or that of a batch, `$branch` of which is that of one, where `$may_wait` says whether it waits,
+/// and `$is_nothing` whether it is a batch of nothing.
 macro_rules! common {
-    ($call:literal, $end:ident $(, $branch:ident, $may_wait:ident)?) => {
+    ($call:literal, $end:ident $(, $branch:ident, $may_wait:ident, $is_nothing:ident)?) => {
         fn wish(&self) -> (&'static str, Thing) {
             ($call, self$(.$branch)?.shared.thing())
         }
@@ -70,6 +71,9 @@ macro_rules! common {
 
         #[inline(always)]
         fn idle(&self) -> Option<Word> {
+            $(if self.$is_nothing() {
+                return None;
+            })?
             self$(.$branch)?.shared.idle(End::$end)
         }
 

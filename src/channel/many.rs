@@ -157,6 +157,10 @@ impl<T> Sending<'_, T> {
         self.is_stowed
     }
 
+    fn is_nothing(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// Moves the first value to the place of the single send.
     fn load(&mut self) {
         let value = self.values.pop_front().expect("it is through where there is none");
@@ -181,6 +185,10 @@ impl<T> Receiving<'_, T> {
     fn may_wait(&self) -> bool {
         self.left() > 0 && !self.came
     }
+
+    fn is_nothing(&self) -> bool {
+        self.asked == 0
+    }
 }
 
 impl<T> Branch for Sending<'_, T> {
@@ -188,7 +196,7 @@ impl<T> Branch for Sending<'_, T> {
     type Goods = ();
 
     // (Neither meets others on the short way: the values are not in their places.)
-    common!("send_many", Sender, branch, may_wait);
+    common!("send_many", Sender, branch, may_wait, is_nothing);
 
     fn quick(&mut self, tray: &mut Tray<()>) -> bool {
         let is_through = self.values.is_empty() || self.branch.several(self.values, None) > 0;
@@ -272,7 +280,7 @@ impl<T> Branch for Receiving<'_, T> {
     type Output = Result<usize, RecvError>;
     type Goods = T;
 
-    common!("recv_many", Receiver, branch, may_wait);
+    common!("recv_many", Receiver, branch, may_wait, is_nothing);
 
     fn quick(&mut self, _tray: &mut Tray<T>) -> bool {
         let left = self.left();

@@ -544,7 +544,7 @@ impl<T> Shared<T> {
                 Step::Lost if by.has_own() => return Attempt::Wait,
                 Step::Lost => match self.linked() {
                     None => thread::back_off(),
-                    Some(linked) => thread::give_way(|| linked.moves(self.line.load())),
+                    Some(_) => thread::give_way(|| self.prospects(End::Sender).steps()),
                 },
             }
         }

@@ -308,7 +308,8 @@ impl Driver {
         None
     }
 
-    fn has_looked(&self) -> bool {
+    /// Whether it has at least glanced, and has neither completed nor left.
+    pub(super) fn has_looked(&self) -> bool {
         self.started || self.glance.is_some()
     }
 
@@ -390,7 +391,7 @@ impl Driver {
     fn reset(&mut self) {
         debug_assert!(self.anchor.is_none());
         (self.started, self.polled) = (false, false);
-        self.adopted = None;
+        (self.adopted, self.glance) = (None, None);
     }
 
     /// Ends the waits that the operations began as futures of their own; the winner, if one of them has completed: behind it,

@@ -567,7 +567,8 @@ impl<'a> Select<'a> {
 
     /// Ends the wait of a future that was dropped, or forgotten. The next select finds what was sent just then.
     fn stop(&mut self) {
-        if self.driver.is_started() {
+        // (Also a glance that was not taken up, as the wait has panicked: operations that were begun may be added now.)
+        if self.driver.has_looked() {
             self.branches.are_fresh = false;
             self.driver.leave(&mut self.branches, false);
         }
@@ -627,7 +628,7 @@ macro_rules! futures {
             #[track_caller]
             pub fn wait(mut self) -> $output {
                 may_block($call);
-                $glance(&mut self).unwrap_or_else(|| thread::wait($call, &mut self, None))
+                $glance(&mut self).unwrap_or_else(|| thread::wait_on(&mut self))
             }
 
             future! { @limits $call ['s, 'a] [$output] until Result<$output, Elapsed> }

@@ -219,7 +219,7 @@ impl<B: Branches> Selecting<B> {
     #[track_caller]
     pub fn wait(mut self) -> B::Output {
         may_block("select");
-        self.glance().unwrap_or_else(|| thread::wait("select", &mut self, None))
+        self.glance().unwrap_or_else(|| thread::wait_on(&mut self))
     }
 
     // (Not moved for its last call: an outcome in it may be large.)

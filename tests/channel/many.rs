@@ -819,3 +819,31 @@ fn what_came_in_a_select_that_was_dropped_counts() {
     drop(receiving);
     assert_eq!(out, [0, 1, 2]);
 }
+
+/// S2: a batch of nothing is ready, and is taken for that beside others, whatever is in the channel.
+#[test]
+fn a_batch_of_nothing_is_ready_beside_others() {
+    let (tx, rx) = bounded(1);
+    let (other, others) = bounded(1);
+    other.try_send(1).expect("there is room");
+    let (mut out, mut none) = (Vec::new(), VecDeque::new());
+    for len in 0..2 {
+        assert_eq!(rx.len(), len);
+        select_blocking! {
+            biased;
+            received = rx.recv_many(&mut out, 0) => assert_eq!(received, Ok(0)),
+            _ = others.recv() => unreachable!("the batch is first"),
+        }
+        select_blocking! {
+            biased;
+            sent = tx.send_many(&mut none) => assert_eq!(sent, Ok(0)),
+            _ = others.recv() => unreachable!("the batch is first"),
+        }
+        let mut set = Select::biased();
+        let sent = set.add(tx.send_many(&mut none));
+        set.recv(&others);
+        assert_eq!(set.select().wait().output(sent), Ok(0));
+        drop(set);
+        _ = tx.try_send(1);
+    }
+}

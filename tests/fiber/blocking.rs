@@ -3,6 +3,7 @@
 use crate::support::{Defer, Drops, Latch, SeqCst, in_time, keep_warnings, until, warnings};
 use leno::channel::ticker;
 use leno::fiber::{self, Cord, Runtime, spawn_local, unblock};
+use leno::select::{Select, Selected2, select};
 use leno::time::Clock;
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -29,6 +30,16 @@ fn in_a_runtimes_fiber_blocking_is_reported_once_per_place() {
         tx.try_send(5).unwrap();
         assert_eq!(rx.into_recv().wait(), Ok(5));
         lines.push(line!() - 1);
+        let (_never, nevers) = leno::rendezvous::<i32>();
+        let (tx, rx) = leno::rendezvous();
+        leno::spawn(async move { while tx.send(6).await.is_ok() {} });
+        assert_eq!(select((rx.recv(), nevers.recv())).wait(), Selected2::First(Ok(6)));
+        lines.push(line!() - 1);
+        let mut set = Select::new();
+        let token = set.recv(&rx);
+        let operation = set.select().wait();
+        lines.push(line!() - 1);
+        assert_eq!(operation.recv(token), Ok(6));
         lines.dedup();
         lines
     });
@@ -40,6 +51,7 @@ fn in_a_runtimes_fiber_blocking_is_reported_once_per_place() {
         mine.extend(here);
     }
     assert!(mine.iter().all(|text| text.contains("unblock")), "{mine:?}");
+    assert_eq!(warnings("src/select/"), [""; 0], "a place of leno's own");
     if cfg!(debug_assertions) {
         assert!(mine[0].contains("Sleep::wait") && mine[1].contains("JoinHandle::wait"));
         assert!(mine[2].contains("block_on") && mine[3].contains("recv"));

@@ -512,6 +512,45 @@ fn nothing_is_left_in_the_set() {
     assert_eq!(rx.try_recv(), Ok(1));
 }
 
+/// A wait that has panicked, as the set was empty, leaves nothing to the next one: an operation that had completed is refused there,
+/// and one that waits by itself does not stand in line twice.
+#[test]
+fn a_wait_for_nothing_leaves_nothing_behind() {
+    for limit in [None, Some(Duration::MAX)] {
+        let wait_for_nothing = |set: &mut Select<'_>| {
+            let message = panic_message(|| match limit {
+                None => drop(set.select().wait()),
+                Some(limit) => drop(set.select().wait_timeout(limit)),
+            });
+            assert!(message.contains("no operation is left in the set"), "{message}");
+        };
+        let (tx, rx) = bounded(2);
+        let value = Arc::new(());
+        let mut sent = tx.send(Arc::clone(&value));
+        assert_eq!(sent.must_be_ready("there is room"), Ok(()));
+        let mut set = Select::new();
+        wait_for_nothing(&mut set);
+        set.add(&mut sent);
+        let message = panic_message(|| drop(set.select().wait()));
+        assert!(message.contains("selected after it had completed"), "{message}");
+        assert_eq!((rx.len(), Arc::strong_count(&value)), (1, 2));
+
+        let (tx, rx) = rendezvous();
+        let mut sending = tx.send(Arc::clone(&value));
+        sending.must_wait("nobody receives");
+        let mut set = Select::new();
+        wait_for_nothing(&mut set);
+        set.add(&mut sending);
+        set.select().must_wait("nobody receives");
+        drop(set);
+        sending.must_wait("nobody receives");
+        assert!(rx.try_recv().is_ok());
+        assert!(rx.try_recv().is_err(), "it was sent once");
+        drop((sending, rx));
+        assert_eq!(Arc::strong_count(&value), 2);
+    }
+}
+
 /// S13: where something else ends the wait an empty set waits; where nothing does it panics, also after one that was beside.
 #[test]
 fn nothing_is_left_in_the_set_and_something_beside_it() {

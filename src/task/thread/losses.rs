@@ -66,7 +66,7 @@ fn pause(briefly: bool) {
     }
 }
 
-/// The same where whoever was quicker is on the same side: it goes on, and the other side may have this core meanwhile. `progress`
+/// The same where whoever was quicker is on the same side: it goes on, and the other side may have this core meanwhile. `steps`
 /// grows with what happens there.
 #[cold]
 pub(crate) fn give_way(steps: impl Fn() -> u32) {

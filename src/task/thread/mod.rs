@@ -120,6 +120,11 @@ fn wait_aside<R>(
     }
 }
 
+/// Waits for `future` on the calling thread, which may block.
+pub(crate) fn wait_on<F: Future + Unpin>(future: &mut F) -> F::Output {
+    block_on(Pin::new(future), None).expect("without a deadline it waits until it is done")
+}
+
 /// Waits for `future` on the calling thread; `what` is the call as its user wrote it. At `due` it is polled even
 /// if nobody wakes it by then.
 #[track_caller]

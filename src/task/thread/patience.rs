@@ -81,14 +81,14 @@ const SHORT_SLEEP: Duration = Duration::from_micros(50);
 /// [`SHARES`] such turns a thread sleeps once, as being woken is what moves it to another core, if there is one.
 const SWITCH: Duration = Duration::from_micros(1);
 const SHARES: u32 = 32;
-/// After a long yield there are none for so many times as long, and each time for twice as many, up to the second of these: what
-/// yields lose is a small share of the time. (What takes longer than a turn or two is no turn: the process was stopped.)
+/// After a long yield there are none for so many times as long, and if another one is long soon after that for twice as many, up to
+/// the second of these: what yields lose is a small share of the time. (What takes longer than a turn or two is no turn: the process
+/// was stopped.)
 const FIRST_BAN: u32 = 8;
 const BAN: u32 = 64;
 const SLICE: Duration = Duration::from_millis(10);
-/// With one core: so many yields without a long one, and it is not known of any third party. After so many it is forgotten.
+/// With one core: so many yields without a long one, and it is not known of any third party.
 const CALM: u32 = 16;
-const PEACE: u32 = 1024;
 /// No yields closer to the deadline: one may take as long as a few turns of others.
 const MARGIN: Duration = Duration::from_millis(10);
 
@@ -109,9 +109,9 @@ struct Patience {
     yields: Cell<u32>,
     /// So many yields in a row were the peer's turn.
     shared: Cell<u32>,
-    /// No yields until then.
+    /// No yields until then; or there were none.
     banned: Cell<Option<Instant>>,
-    /// For how many times as long there are none, should one be lost.
+    /// For how many times as long as had been lost.
     ban: Cell<u32>,
     /// So many yields in a row were not lost.
     calm: Cell<u32>,
@@ -130,7 +130,7 @@ prim::thread_local! {
         yields: Cell::new(MIN_YIELDS),
         shared: Cell::new(0),
         banned: Cell::new(None),
-        ban: Cell::new(FIRST_BAN),
+        ban: Cell::new(BAN),
         calm: Cell::new(0),
         yielded: Cell::new(None),
     };
@@ -432,9 +432,6 @@ impl Patience {
                 return found;
             }
             self.calm.set(if is_lost { 0 } else { self.calm.get().saturating_add(1) });
-            if self.calm.get() == PEACE {
-                self.ban.set(FIRST_BAN);
-            }
             suspicious = self.calm.get() < CALM || !self.shares_its_core();
         }
         self.yielded.set((!suspicious).then_some((now, since)));
@@ -443,15 +440,14 @@ impl Patience {
 
     /// Whether there are to be no yields now.
     fn is_banned(&self, now: Instant) -> bool {
-        let until = self.banned.get().filter(|until| now < *until);
-        self.banned.set(until);
-        until.is_some()
+        self.banned.get().is_some_and(|until| now < until)
     }
 
     /// A yield took `long`.
     fn ban(&self, now: Instant, long: Duration) {
+        let is_again = self.banned.get().is_some_and(|until| now < until + SLICE * BAN);
+        self.ban.set(if is_again { (self.ban.get() * 2).min(BAN) } else { FIRST_BAN });
         self.banned.set(Some(now + long.min(SLICE) * self.ban.get()));
-        self.ban.set((self.ban.get() * 2).min(BAN));
         self.calm.set(0);
         self.yields.set((self.yields.get() / 2).max(MIN_YIELDS));
     }
