@@ -58,7 +58,7 @@ impl<T> Watch<T> {
 }
 
 /// What a branch of either side does; or that of a batch, `$branch` of which is that of one, where `$may_wait` says whether it waits,
-/// and `$is_nothing` whether it is a batch of nothing.
+/// and `$is_nothing` whether it is ready whatever is in the channel: nothing is asked for, or it had come before.
 macro_rules! common {
     ($call:literal, $end:ident $(, $branch:ident, $may_wait:ident, $is_nothing:ident)?) => {
         fn wish(&self) -> (&'static str, Thing) {

@@ -187,7 +187,7 @@ impl<T> Receiving<'_, T> {
     }
 
     fn is_nothing(&self) -> bool {
-        self.asked == 0
+        !self.may_wait()
     }
 }
 

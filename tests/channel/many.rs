@@ -806,18 +806,28 @@ fn nothing_is_undelivered() {
 /// S13: a receive of several wins in a set that is dropped: it goes on as one that is through.
 #[test]
 fn what_came_in_a_select_that_was_dropped_counts() {
-    let (tx, rx) = bounded(8);
-    (0..3).for_each(|n| tx.try_send(n).expect("there is room"));
-    let mut out = Vec::new();
-    let mut receiving = rx.recv_many(&mut out, 8);
-    for _ in 0..2 {
-        let mut set = Select::new();
-        set.add(&mut receiving);
-        assert!(set.try_select().is_some(), "they are there");
+    for is_polled in [true, false] {
+        let (tx, rx) = bounded(8);
+        (0..3).for_each(|n| tx.try_send(n).expect("there is room"));
+        let mut out = Vec::new();
+        let mut receiving = rx.recv_many(&mut out, 8);
+        for _ in 0..2 {
+            let mut set = Select::new();
+            set.add(&mut receiving);
+            assert!(set.try_select().is_some(), "they are there");
+        }
+        if is_polled {
+            assert_eq!(receiving.must_be_ready("they have come"), Ok(3));
+        } else {
+            // S2: nor is it passed over, though the channel is empty by now.
+            let (other, others) = bounded(1);
+            other.try_send(()).expect("there is room");
+            let first = select_blocking! { biased; received = &mut receiving => received, _ = others.recv() => Ok(0) };
+            assert_eq!((first, others.len()), (Ok(3), 1));
+        }
+        drop(receiving);
+        assert_eq!(out, [0, 1, 2]);
     }
-    assert_eq!(receiving.must_be_ready("they have come"), Ok(3));
-    drop(receiving);
-    assert_eq!(out, [0, 1, 2]);
 }
 
 /// S2: a batch of nothing is ready, and is taken for that beside others, whatever is in the channel.
