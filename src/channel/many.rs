@@ -199,7 +199,7 @@ impl<T> Branch for Sending<'_, T> {
     common!("send_many", Sender, branch, may_wait, is_nothing);
 
     fn quick(&mut self, tray: &mut Tray<()>) -> bool {
-        let is_through = self.values.is_empty() || self.branch.several(self.values, None) > 0;
+        let is_through = self.is_nothing() || self.branch.several(self.values, None) > 0;
         if is_through {
             tray.put(());
         }
@@ -284,7 +284,7 @@ impl<T> Branch for Receiving<'_, T> {
 
     fn quick(&mut self, _tray: &mut Tray<T>) -> bool {
         let left = self.left();
-        self.came = self.came || left == 0 || self.branch.several(self.out, left, None) > 0;
+        self.came = self.is_nothing() || self.branch.several(self.out, left, None) > 0;
         self.came
     }
 
