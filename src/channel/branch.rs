@@ -163,6 +163,8 @@ impl<T> Branch for Send<T> {
         tray.take().ok_or_else(|| SendError(unsafe { self.value.assume_init_read() }))
     }
 
+    fn retell(&mut self) {}
+
     fn discard(&mut self) {
         // SAFETY: the operation did not happen, and is over.
         unsafe { self.shared.dispose_at(self.value.as_mut_ptr()) };

@@ -163,7 +163,7 @@ pub(super) fn send_until<T>(
 
 future! {
     ['a, T] SendFuture<'a, T>, "SendFuture", "send";
-    Send<T> => Result<(), SendError<T>>, |_, sent| sent; until Result<(), SendTimeoutError<T>>
+    Send<T> => Result<(), SendError<T>>, |_, sent| sent, back |_, sent: Self::Output| sent.ok(); until Result<(), SendTimeoutError<T>>
 }
 future! {
     ['a, T] RecvFuture<'a, T>, "RecvFuture", "recv";

@@ -104,7 +104,7 @@ impl<T, K: Kind> IntoRecv<T, K> {
 
 future! {
     [T, K: Kind] IntoSend<T, K>, "IntoSend", "send";
-    Send<T> => Result<(), SendError<T>>, |_, sent| sent; until Result<(), SendTimeoutError<T>>
+    Send<T> => Result<(), SendError<T>>, |_, sent| sent, back |_, sent: Self::Output| sent.ok(); until Result<(), SendTimeoutError<T>>
 }
 future! {
     [T, K: Kind] IntoRecv<T, K>, "IntoRecv", "recv";

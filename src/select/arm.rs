@@ -108,7 +108,7 @@ pub trait Arm {
     fn note_taken(&mut self) {}
 
     /// Disposes of the outcome of a select that was dropped: a value goes back, a lock is freed, and the operation can
-    /// be polled again. What was sent stays sent, and its outcome here, if it came here.
+    /// be polled again. What was sent stays sent, as the operation says then.
     fn discard(&mut self) {}
 
     /// It was told to look, and does so.
@@ -387,7 +387,9 @@ impl<O: Operated> Arm for Claimed<O> {
             O::CALL,
             operation.begun()
         );
-        if let Cancelled::Done = operation.cancel(Some(&mut self.tray)) {
+        if operation.retell(&mut self.tray)
+            || matches!(operation.cancel(Some(&mut self.tray)), Cancelled::Done)
+        {
             self.is_through = true;
             return true;
         }
@@ -421,6 +423,7 @@ impl<O: Operated> Arm for Claimed<O> {
 
     #[inline(always)]
     fn quick(&mut self) -> bool {
+        debug_assert!(!self.is_through);
         self.is_through = self.future.operation().quick(&mut self.tray);
         self.is_through
     }
@@ -443,6 +446,7 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     fn enter(&mut self, node: &Waiter, pair: bool) -> bool {
+        debug_assert!(!self.is_through);
         self.future.operation().enter(node, pair)
     }
 
@@ -526,9 +530,6 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     fn discard(&mut self) {
-        if O::Branch::ONCE {
-            return;
-        }
         if std::mem::take(&mut self.is_through) {
             self.future.operation().restore(&mut self.tray);
         }

@@ -233,10 +233,20 @@ fn is_any_unsure(arms: &mut impl Arms) -> bool {
     (0..arms.count()).any(|index| !arms.is_off(index) && arms.arm(index).is_unsure())
 }
 
-/// The branch that had completed when foreign code panicked: no other one may.
+/// The branch that had completed when foreign code panicked: no other one may. (If there is an operation, it is that one: the output
+/// of a future may be older.)
 #[cold]
 fn find_through(arms: &mut impl Arms) -> Option<usize> {
-    (0..arms.count()).find(|&index| !arms.is_off(index) && arms.arm(index).is_through())
+    let mut through = None;
+    for index in 0..arms.count() {
+        if !arms.is_off(index) && arms.arm(index).is_through() {
+            if arms.is_claimed(index) {
+                return Some(index);
+            }
+            through = through.or(Some(index));
+        }
+    }
+    through
 }
 
 impl Driver {

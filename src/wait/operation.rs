@@ -12,6 +12,9 @@
 //!    └──────── LOOK ────────┘ └─ left in a peer's hands (GONE) ──┘
 //! ```
 //!
+//! If nobody gets its outcome (a set is dropped that has only asked for it, a waker panics), the operation is fresh again; a send has
+//! sent, and says so to whoever asks next: it is *untold*.
+//!
 //! A future is the branch and one word more, which is the stage or the node: three words for a send of a word, two for a
 //! receive. (With debug assertions, and a word for its [place](crate::task::place), one more.) A node is taken, and a waker cloned,
 //! only when a look has said that there is nothing else to do.
@@ -208,9 +211,14 @@ pub(crate) trait Branch {
     /// Notes on the tray when its outcome was taken, just now, should that have to be restored later.
     fn note_taken(&self, _tray: &mut Tray<Self::Goods>) {}
 
-    /// Disposes of an outcome that nobody wants.
+    /// Disposes of an outcome that nobody wants. A send keeps it, to be [retold](Self::retell).
     fn restore(&mut self, tray: &mut Tray<Self::Goods>) {
         tray.clear();
+    }
+
+    /// The outcome of a send once more.
+    fn retell(&mut self) -> Self::Goods {
+        unreachable!("it begins anew")
     }
 
     /// Drops what is to be sent, or gives up what else a fresh one has.
@@ -292,10 +300,7 @@ impl<B: Branch> Drop for Held<'_, B> {
     #[inline(never)]
     fn drop(&mut self) {
         // (The wakers that this calls are foreign code, too.)
-        shielded(|| self.0.branch.restore(self.1));
-        if self.0.is_over() {
-            self.0.renew();
-        }
+        shielded(|| self.0.restore(self.1));
     }
 }
 
@@ -321,6 +326,8 @@ const REFUSED: *const () = ptr::without_provenance(3);
 const OVER: *const () = ptr::without_provenance(1);
 /// A select drives it: what is to be sent is in one of the select's nodes.
 const LENT: *const () = ptr::without_provenance(2);
+/// A send that has completed, though nobody has got its outcome: whoever asks next does.
+const UNTOLD: *const () = ptr::without_provenance(4);
 /// Beside a node's address: a peer has it, or it is another's, to which this operation was redirected. It is in no line.
 const REDIRECTED: usize = 4;
 
@@ -353,7 +360,7 @@ impl<B: Branch> Operation<B> {
 
     /// Whether it may still be in a line.
     pub(crate) fn waits(&self) -> bool {
-        !matches!(self.at, FRESH | REFUSED | OVER | LENT)
+        !matches!(self.at, FRESH | REFUSED | OVER | LENT | UNTOLD)
     }
 
     /// Whether a select has it; where nobody borrows it any more that was forgotten.
@@ -551,6 +558,9 @@ impl<B: Branch> Operation<B> {
             self.begun()
         );
         assert!(self.at != LENT, "a leno operation was polled while lent to a select, which was forgotten");
+        if self.retell(tray) {
+            return Some(Poll::Ready(()));
+        }
         match self.progress(Some(tray)) {
             Attempt::Ready(()) => return Some(Poll::Ready(())),
             Attempt::Wait => {
@@ -771,10 +781,22 @@ impl<B: Branch> Operation<B> {
         }
     }
 
-    /// Disposes of its outcome, which nobody wants: it may begin anew, unless it is a send.
+    /// Disposes of its outcome, which nobody got: it may begin anew. A send has sent, and is untold.
     pub(crate) fn restore(&mut self, tray: &mut Tray<B::Goods>) {
-        self.renew();
+        if self.is_over() && !self.renew() && tray.is_full() {
+            self.at = UNTOLD;
+        }
         self.branch.restore(tray);
+    }
+
+    /// Whether it is a send that was untold: its outcome is on the tray, and it is over.
+    pub(crate) fn retell(&mut self, tray: &mut Tray<B::Goods>) -> bool {
+        let is_untold = self.at == UNTOLD;
+        if is_untold {
+            self.at = OVER;
+            tray.put(self.branch.retell());
+        }
+        is_untold
     }
 
     /// The same of what was received, and is no longer on a tray.

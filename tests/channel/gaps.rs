@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -460,6 +460,34 @@ fn a_receive_is_polled_again_after_a_panic() {
         assert_eq!(sending.must_be_ready("it was sent"), Ok(()));
         assert!(rx.try_iter().eq(1..=held));
     }
+}
+
+/// C29: so can a send: it has sent, once.
+#[test]
+fn a_send_is_polled_again_after_a_panic() {
+    let (tx, rx) = bounded(0);
+    let mut receiving = rx.recv();
+    for selects in [false, true] {
+        assert!(receiving.poll_with(&panicking_waker()).is_pending());
+        let mut sending = tx.send(1);
+        must_panic(|| {
+            if selects {
+                let mut selecting = select((&mut sending, foreign(pending::<()>())));
+                selecting.poll_with(Waker::noop()).is_ready()
+            } else {
+                sending.poll_with(Waker::noop()).is_ready()
+            }
+        });
+        assert_eq!(sending.must_be_ready("it was sent"), Ok(()), "C29, in a select: {selects}");
+        assert_eq!(std::mem::replace(&mut receiving, rx.recv()).must_be_ready("it was served"), Ok(1));
+    }
+    let (tx, mut rx) = broadcast::channel(1);
+    let mut receiving = rx.recv();
+    assert!(receiving.poll_with(&panicking_waker()).is_pending());
+    let mut sending = tx.send_async(1);
+    must_panic(|| sending.poll_with(Waker::noop()).is_ready());
+    assert_eq!(sending.must_be_ready("it was sent"), Ok(1), "C29");
+    assert_eq!(receiving.must_be_ready("it was told"), Ok(1));
 }
 
 /// C29: who leaves, and lets others in, is not hit by the panic of their wakers.

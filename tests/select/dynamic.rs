@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::fmt::Debug;
-use std::future::pending;
+use std::future::{pending, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -409,6 +409,39 @@ fn a_panicking_waker_loses_no_outcome() {
     drop(next);
     drop(set);
     a.assert_valid();
+}
+
+/// C1, C29: a waker panics as the set takes a value, while the output of a future that it has only asked is there: whoever polls
+/// again gets that value, and the output stays for the next select.
+#[test]
+fn a_panicking_waker_lets_no_older_output_win() {
+    let (tx, rx) = rendezvous();
+    let mut panics = 0;
+    // (Each time it may begin with the future.)
+    for round in 0..200 {
+        let mut set = Select::new();
+        let asked = set.add(foreign(ready("asked")));
+        let received = set.recv(&rx);
+        assert_eq!(set.try_ready(), Some(0), "it is ready");
+        let mut sending = tx.send(round);
+        assert!(sending.poll_with(&panicking_waker()).is_pending());
+        let mut selecting = set.select();
+        let Ok(polled) = catch_unwind(AssertUnwindSafe(|| {
+            selecting.poll_with(Waker::noop()).map(|operation| operation.is(asked))
+        })) else {
+            panics += 1;
+            let operation = selecting.must_be_ready("it has completed");
+            assert_eq!(operation.recv(received), Ok(round), "C1, C29: this is what has happened");
+            drop(selecting);
+            assert_eq!(set.try_select().expect("S13: kept").output(asked), "asked");
+            assert_eq!(sending.must_be_ready("C29"), Ok(()));
+            set.select().must_wait("all has happened");
+            continue;
+        };
+        assert_eq!(polled, Poll::Ready(true), "it is ready");
+    }
+    assert!(panics > 0, "of 200 one begins with the receive");
+    rx.assert_valid();
 }
 
 /// C29, S13: the rest of a batch goes as its outcome is taken, and that wakes somebody whose waker panics: the batch has left the

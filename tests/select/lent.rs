@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use futures_core::FusedFuture;
 
+use leno::channel::broadcast;
 use leno::rendezvous;
-use leno::select::{Selected2, Selected3, Selected4, foreign, select, select_biased};
+use leno::select::{Select, Selected2, Selected3, Selected4, foreign, select, select_biased};
 use leno::sync::{Mutex, Notify, OwnedRwLockUpgradableReadGuard, RwLock, Semaphore};
 
 use crate::KINDS;
@@ -105,6 +106,101 @@ fn a_lent_send_whose_value_was_taken_has_sent() {
         drop(taken);
         tracker.assert_done();
         tx.assert_valid();
+    }
+}
+
+/// How a set, or a select, ends that has the outcome of what it was lent, and that nobody has asked for it.
+#[derive(Clone, Copy, Debug)]
+enum Unasked {
+    /// It only asks what is ready.
+    Asked,
+    /// The operation that has won is dropped unused.
+    Unused,
+    /// That, and the branch is removed.
+    Removed,
+    /// The future of its wait is dropped when a peer has served it, and it asks what is ready then.
+    Dropped,
+}
+
+const UNASKED: [Unasked; 4] = [Unasked::Asked, Unasked::Unused, Unasked::Removed, Unasked::Dropped];
+
+/// Lends a future to a set that ends like this; `$serve`: it completes meanwhile.
+macro_rules! ends_unasked {
+    ($future:expr, $ends:expr, $serve:expr) => {{
+        let what = "it has happened";
+        let mut set = Select::new();
+        let token = set.add(&mut $future);
+        if let Unasked::Dropped = $ends {
+            let mut selecting = set.select();
+            selecting.must_wait("nothing is ready");
+            $serve;
+            drop(selecting);
+        } else {
+            $serve;
+        }
+        match $ends {
+            Unasked::Asked | Unasked::Dropped => assert_eq!(set.try_ready(), Some(0), "{what}"),
+            Unasked::Unused => assert!(set.try_select().expect(what).is(token)),
+            Unasked::Removed => {
+                assert!(set.select().must_be_ready(what).is(token));
+                set.remove(token);
+            }
+        }
+    }};
+}
+
+/// S9, S13: a lent send that has sent, before or in a set that is gone before anybody has asked for the outcome, says so to whoever
+/// asks next: as it is awaited, waited for, selected, or asked for its value.
+#[test]
+fn a_lent_send_whose_outcome_nobody_asked_for_has_sent() {
+    let cases = KINDS.into_iter().flat_map(|kind| UNASKED.map(|ends| (kind, ends)));
+    for ((kind, ends), asks) in cases.flat_map(|case| [0, 1, 2, 3].map(|asks| (case, asks))) {
+        for before in [false, true] {
+            let what = format!("{kind:?}, {ends:?}, it had waited: {before}, asks {asks}");
+            let (tx, rx) = kind.open();
+            let room = kind.fill(&tx, |i| i);
+            let mut sending = tx.send(room);
+            let serve = || assert_eq!(rx.try_recv(), Ok(0), "a sender waits, or there are values; {what}");
+            match ends {
+                // (That is for one that waits in the set.)
+                Unasked::Dropped if before => continue,
+                _ if before => {
+                    sending.must_wait("full");
+                    serve();
+                    ends_unasked!(sending, ends, ());
+                }
+                // (To ask completes nothing; and nobody meets one that does not wait.)
+                Unasked::Asked => continue,
+                Unasked::Unused | Unasked::Removed if !kind.is_buffered() => continue,
+                _ => ends_unasked!(sending, ends, serve()),
+            }
+            assert!(!sending.is_terminated(), "S13: nobody has its outcome; {what}");
+            match asks {
+                0 => assert_eq!(sending.must_be_ready(&what), Ok(()), "S9: it has sent"),
+                1 => assert_eq!(sending.wait(), Ok(()), "S9: it has sent; {what}"),
+                2 => {
+                    let outcome = select_biased((rx.recv(), &mut sending)).must_be_ready(&what);
+                    assert_eq!(outcome, Selected2::Second(Ok(())), "S9: it has sent");
+                    assert!(sending.is_terminated(), "{what}");
+                }
+                _ => assert_eq!(sending.into_inner(), None, "S9: it has sent; {what}"),
+            }
+            assert!(rx.drain().eq(1..=room), "C1: once; {what}");
+        }
+    }
+}
+
+/// S9, S13: the same of a broadcast, which says to how many it was sent.
+#[test]
+fn a_lent_broadcast_whose_outcome_nobody_asked_for_has_sent() {
+    for ends in UNASKED {
+        let (tx, mut rx) = broadcast::with_lag(1, broadcast::Lag::Suspend);
+        assert_eq!(tx.send(0), Ok(1));
+        let mut sending = tx.send_async(1);
+        ends_unasked!(sending, ends, assert_eq!(rx.try_recv(), Ok(0)));
+        assert!(!sending.is_terminated(), "S13: nobody has its outcome; {ends:?}");
+        assert_eq!(sending.must_be_ready("S9"), Ok(1), "it has sent; {ends:?}");
+        assert_eq!((rx.try_recv(), rx.try_recv().is_ok()), (Ok(1), false), "C1: once; {ends:?}");
     }
 }
 

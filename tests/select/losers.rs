@@ -311,6 +311,28 @@ fn a_loser_that_panics_takes_nothing_with_it() {
     each_way!(lock.write(), panics.send(Panics), |way| assert!(lock.try_read().is_some(), "way {way}"));
 }
 
+/// S9, C29: the same where the winner is a send that was only lent: it has sent, and says so later.
+#[test]
+fn a_lent_send_that_won_beside_a_loser_that_panics_has_sent() {
+    let (panics, _taker) = rendezvous::<Panics>();
+    for kind in [Kind::Bounded(1), Kind::Bounded(64), Kind::Bounded(5000)] {
+        let (tx, rx) = kind.open::<u8>();
+        let sending = RefCell::new(tx.send(1));
+        each_way!(&mut *sending.borrow_mut(), panics.send(Panics), |way| {
+            let mut sent = sending.replace(tx.send(1));
+            assert_eq!(sent.must_be_ready("it has sent"), Ok(()), "way {way}, {kind:?}");
+            assert_eq!((rx.try_recv(), rx.len()), (Ok(1), 0), "C1: once, way {way}, {kind:?}");
+        });
+    }
+    let (all, mut all_rx) = broadcast::channel::<u8>(1);
+    let sending = RefCell::new(all.send_async(1));
+    each_way!(&mut *sending.borrow_mut(), panics.send(Panics), |way| {
+        let mut sent = sending.replace(all.send_async(1));
+        assert_eq!(sent.must_be_ready("it has sent"), Ok(1), "way {way}, a broadcast");
+        assert_eq!((all_rx.try_recv(), all_rx.try_recv().is_ok()), (Ok(1), false), "C1: once, way {way}");
+    });
+}
+
 /// The same where a loser passes on what it has got, to somebody whose waker panics.
 #[test]
 fn a_loser_that_wakes_somebody_who_panics_takes_nothing_with_it() {

@@ -202,7 +202,7 @@ impl<T> Sender<T> {
     /// There is no receiver (any more); the value comes back.
     #[track_caller]
     pub fn send_async(&self, value: T) -> SendAsync<'_, T> {
-        SendAsync { operation: Operation::new(SendBranch { shared: &*self.shared, value: Some(value) }) }
+        SendAsync { operation: Operation::new(SendBranch::new(&self.shared, value)) }
     }
 
     /// Another receiver, which gets what is sent from now on.
@@ -390,7 +390,7 @@ pub struct SendAsync<'a, T> {
 
 future! {
     ['a, T] SendAsync<'a, T>, "SendAsync", "send_async";
-    SendBranch<'a, T> => Result<usize, SendError<T>>, |_, sent| sent; until Result<usize, SendTimeoutError<T>>
+    SendBranch<'a, T> => Result<usize, SendError<T>>, |_, sent| sent, back |_, sent: Self::Output| sent.ok(); until Result<usize, SendTimeoutError<T>>
 }
 
 impl<T> SendAsync<'_, T> {

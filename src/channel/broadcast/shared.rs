@@ -330,6 +330,14 @@ pub struct SendBranch<'a, T> {
     pub(super) shared: &'a Shared<T>,
     /// Until it is sent.
     pub(super) value: Option<T>,
+    /// To how many it was sent, if nobody has been told.
+    receivers: usize,
+}
+
+impl<'a, T> SendBranch<'a, T> {
+    pub(super) fn new(shared: &'a Shared<T>, value: T) -> Self {
+        SendBranch { shared, value: Some(value), receivers: 0 }
+    }
 }
 
 impl<T> Branch for SendBranch<'_, T> {
@@ -366,6 +374,14 @@ impl<T> Branch for SendBranch<'_, T> {
 
     fn output(&mut self, tray: &mut Tray<usize>) -> Self::Output {
         tray.take().ok_or_else(|| SendError(self.value.take().expect("it was not sent")))
+    }
+
+    fn restore(&mut self, tray: &mut Tray<usize>) {
+        self.receivers = tray.take().unwrap_or(self.receivers);
+    }
+
+    fn retell(&mut self) -> usize {
+        self.receivers
     }
 
     fn discard(&mut self) {
