@@ -44,7 +44,8 @@ pub struct IntoSend<T, K: Kind = Many> {
 ///
 /// Dropping it before it completes cancels the receive: a value already handed to it goes to the next receive, before all
 /// values yet to be sent. Then the receiver is dropped; if it was the last one, so is what is in the channel. So pass it to a
-/// `select!` by `&mut`: a branch passed by value that loses is dropped with its receiver.
+/// `select!` by `&mut`: a branch passed by value that loses is dropped with its receiver. (If that drop panics at the end of a
+/// [`wait`](Self::wait), what was received is dropped as well: it was delivered.)
 #[must_use = "futures do nothing unless polled"]
 pub struct IntoRecv<T, K: Kind = Many> {
     // Before the receiver: it must be dropped first.

@@ -140,7 +140,14 @@ impl<T, K: Kind> OwnedPermit<T, K> {
     /// ```
     pub fn send(self, value: T) -> Result<K::Sender<T>, SendError<T>> {
         let sender = self.into_sender();
-        send(K::sender(&sender), value).map(|()| sender)
+        match send(K::sender(&sender), value) {
+            Ok(()) => Ok(sender),
+            Err(unsent) => {
+                // (Before it is returned: what is on its way out leaks if the drop of something else panics.)
+                drop(sender);
+                Err(unsent)
+            }
+        }
     }
 
     /// Frees the room and returns the sender.

@@ -71,8 +71,8 @@ pub struct Barrier {
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether this was the last to arrive; true for one waiter in each round. (For none that sees it, if that one was an owned
-    /// operation of a [`Select`](crate::select::Select) that was dropped before anybody took its outcome.)
+    /// Whether this was the last to arrive; true for one waiter in each round. (For none that sees it, if that one was dropped
+    /// before anybody had its outcome: in a [`Select`](crate::select::Select), or when its poll has panicked in another one's waker.)
     pub fn is_leader(&self) -> bool {
         self.0
     }

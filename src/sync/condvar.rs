@@ -110,7 +110,7 @@ impl Condvar {
     }
 
     /// As [`wait`](Self::wait), repeated while `condition` returns true for the value; does not wait at all if it is false
-    /// at once. Cancelling: as [`wait`](Self::wait).
+    /// at once. One poll may ask for the condition several times. Cancelling: as [`wait`](Self::wait).
     #[track_caller]
     pub fn wait_while<'c, 'a, T: ?Sized, F: FnMut(&mut T) -> bool>(
         &'c self,

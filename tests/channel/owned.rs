@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use futures_core::future::FusedFuture;
 use leno::channel::{
-    IntoRecv, IntoSend, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, mpsc, spsc,
+    Builder, IntoRecv, IntoSend, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError,
+    mpsc, spsc,
 };
 use leno::select::{Select, Selected2};
 use leno::{bounded, rendezvous, select, select_blocking};
@@ -471,5 +472,26 @@ fn a_handle_that_goes_with_an_outcome_wakes_somebody_who_panics() {
     let token = set.send(tx, tracker.value());
     assert!(catch_unwind(AssertUnwindSafe(|| set.remove(token))).is_err());
     drop((set, receiving));
+    tracker.assert_done();
+}
+
+/// C1: the value that a permit could not send comes back, or is dropped, if the sender is the last handle, and with it goes a hook
+/// that panics as it is dropped.
+#[test]
+fn a_sender_that_panics_as_it_goes_takes_no_value_with_it() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            assert!(thread::panicking(), "planted: a drop panics");
+        }
+    }
+    let tracker = Tracker::new();
+    let bomb = Bomb;
+    let (tx, rx) = Builder::new().capacity(1).on_undelivered(move |_: Tracked| _ = &bomb).build();
+    let permit = tx.reserve_owned().wait().unwrap();
+    rx.close_now();
+    drop(rx);
+    let value = tracker.value();
+    assert!(catch_unwind(AssertUnwindSafe(|| permit.send(value).is_ok())).is_err(), "the panic goes on");
     tracker.assert_done();
 }

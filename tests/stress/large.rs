@@ -6,12 +6,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_core::Stream;
-use leno::channel::{RecvFuture, SendFuture, spsc};
+use leno::channel::{Builder, Overflow, RecvFuture, SendFuture, spsc};
 use leno::fiber::Runtime;
 use leno::select::{Select, Selected2, select};
 use leno::{Receiver, Sender, select_blocking, timeout};
@@ -142,6 +143,38 @@ fn dropped() {
             on_little(rx);
             assert!(tx.is_closed());
         });
+    }
+}
+
+/// C30, C21: what a policy discards goes to the hook, or is dropped, from where it lies.
+#[test]
+fn discarded() {
+    for (overflow, left) in [(Overflow::DropOldest, [3, 4]), (Overflow::DropNewest, [0, 1])] {
+        for capacity in [1, 2] {
+            small(|| {
+                let discarded = Arc::new(Mutex::new(Vec::new()));
+                let hears = Arc::clone(&discarded);
+                let hook = move |value: Large| {
+                    let number = value.0[0];
+                    value.check(number);
+                    hears.lock().unwrap().push(number);
+                };
+                let (tx, rx) =
+                    Builder::new().capacity(capacity).overflow(overflow).on_undelivered(hook).build();
+                assert!((0..5).all(|number| put(&tx, number)), "it never waits");
+                let left =
+                    if overflow == Overflow::DropOldest { &left[2 - capacity..] } else { &left[..capacity] };
+                left.iter().for_each(|number| get(&rx, *number));
+                assert!(put(&tx, 7));
+                drop((tx, rx));
+                let expected = (0..5).filter(|number| !left.contains(number)).chain([7]);
+                assert!(discarded.lock().unwrap().iter().copied().eq(expected), "{overflow:?}, {capacity}");
+
+                let (tx, rx) = Builder::new().capacity(capacity).overflow(overflow).build();
+                assert!((0..5).all(|number| put(&tx, number)), "it never waits");
+                left.iter().for_each(|number| get(&rx, *number));
+            });
+        }
     }
 }
 
