@@ -3,6 +3,7 @@
 
 use std::task::Poll;
 
+use futures_core::FusedFuture;
 use leno::channel::{RecvError, spsc};
 use leno::select::Select;
 use leno::sync::{Mutex, Semaphore};
@@ -247,6 +248,24 @@ pub(crate) fn two_that_ask() {
     });
     assert_eq!(asking.join().unwrap(), 1);
     sending.join().unwrap();
+}
+
+/// A send that waits is lent to a set that only asks, while its value is taken: whoever asks it afterwards hears that it has sent.
+pub(crate) fn a_lent_send_against_a_recv() {
+    let (tx, rx) = rendezvous();
+    let receiver = thread::spawn(move || (rx.recv_blocking(), rx));
+    let mut sending = tx.send(1);
+    let _ = poll(&mut sending);
+    if !sending.is_terminated() {
+        let mut set = Select::new();
+        set.add(&mut sending);
+        let _ = set.try_ready();
+        drop(set);
+        assert_eq!(sending.wait(), Ok(()), "nobody had its outcome");
+    }
+    let (received, rx) = receiver.join().unwrap();
+    assert_eq!(received, Ok(1));
+    rx.assert_valid();
 }
 
 /// A lock is freed: who waits behind one that asks has it, whether that is dropped or asks on.

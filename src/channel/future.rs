@@ -139,6 +139,17 @@ pub(super) fn take<T>(send: &mut Operation<Send<T>>) -> T {
     unsafe { send.branch_mut().value.assume_init_read() }
 }
 
+/// What a send that is over has given, and nobody got: that it has sent; or else it has its value again.
+pub(super) fn untold<T>(send: &mut Operation<Send<T>>, sent: Result<(), SendError<T>>) -> Option<()> {
+    match sent {
+        Ok(()) => Some(()),
+        Err(SendError(value)) => {
+            send.reopen(|send| _ = send.value.write(value));
+            None
+        }
+    }
+}
+
 /// Cancels a send. Its value, unless it was sent, or went with an error.
 #[inline(always)]
 pub(super) fn cancel<T>(send: &mut Operation<Send<T>>) -> Option<T> {
@@ -163,7 +174,7 @@ pub(super) fn send_until<T>(
 
 future! {
     ['a, T] SendFuture<'a, T>, "SendFuture", "send";
-    Send<T> => Result<(), SendError<T>>, |_, sent| sent, back |_, sent: Self::Output| sent.ok(); until Result<(), SendTimeoutError<T>>
+    Send<T> => Result<(), SendError<T>>, |_, sent| sent, back untold; until Result<(), SendTimeoutError<T>>
 }
 future! {
     ['a, T] RecvFuture<'a, T>, "RecvFuture", "recv";

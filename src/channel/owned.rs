@@ -16,7 +16,7 @@ use std::mem::MaybeUninit;
 use std::time::Instant;
 
 use super::branch::{Recv, Send};
-use super::future::{cancel, send_until};
+use super::future::{cancel, send_until, untold};
 use super::kind::{Kind, Many};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError};
 use crate::wait::{Operation, future};
@@ -105,7 +105,7 @@ impl<T, K: Kind> IntoRecv<T, K> {
 
 future! {
     [T, K: Kind] IntoSend<T, K>, "IntoSend", "send";
-    Send<T> => Result<(), SendError<T>>, |_, sent| sent, back |_, sent: Self::Output| sent.ok(); until Result<(), SendTimeoutError<T>>
+    Send<T> => Result<(), SendError<T>>, |_, sent| sent, back untold; until Result<(), SendTimeoutError<T>>
 }
 future! {
     [T, K: Kind] IntoRecv<T, K>, "IntoRecv", "recv";

@@ -13,7 +13,6 @@
 //! # Invariants
 //! 1. The send is dropped, or is through, before the sender goes, or its borrow ends: the order of the fields says so, and
 //!    `poll_close` takes the sender out only where nothing is being sent.
-//! 2. A send that is over is left behind only by a panic of foreign code while others were woken: its item was sent.
 
 #![allow(private_bounds, reason = "nobody outside the crate can name kinds")]
 
@@ -131,8 +130,7 @@ impl<T> State<T> {
     /// Ready: nothing is being sent.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
         let State::Sending(operation) = self else { return Poll::Ready(Ok(())) };
-        // (Over already: invariant 2.)
-        let sent = if operation.is_over() { Ok(()) } else { ready!(operation.poll(cx)) };
+        let sent = ready!(operation.poll(cx));
         *self = State::FREE;
         Poll::Ready(sent)
     }
@@ -179,7 +177,7 @@ impl<T> State<T> {
     }
 
     fn is_sending(&self) -> bool {
-        matches!(self, State::Sending(operation) if !operation.is_over())
+        matches!(self, State::Sending(_))
     }
 }
 

@@ -358,6 +358,13 @@ impl<B: Branch> Operation<B> {
         self.at = OVER;
     }
 
+    /// A send that has failed, and is over, has its value again.
+    pub(crate) fn reopen(&mut self, restock: impl FnOnce(&mut B)) {
+        debug_assert!(self.is_over());
+        restock(&mut self.branch);
+        self.at = FRESH;
+    }
+
     /// Whether it may still be in a line.
     pub(crate) fn waits(&self) -> bool {
         !matches!(self.at, FRESH | REFUSED | OVER | LENT | UNTOLD)
@@ -783,7 +790,7 @@ impl<B: Branch> Operation<B> {
 
     /// Disposes of its outcome, which nobody got: it may begin anew. A send has sent, and is untold.
     pub(crate) fn restore(&mut self, tray: &mut Tray<B::Goods>) {
-        if self.is_over() && !self.renew() && tray.is_full() {
+        if self.is_over() && !self.renew() && tray.is_full() && !bug!("nobody_is_told_later") {
             self.at = UNTOLD;
         }
         self.branch.restore(tray);
@@ -801,7 +808,10 @@ impl<B: Branch> Operation<B> {
 
     /// The same of what was received, and is no longer on a tray.
     pub(crate) fn give_back(&mut self, goods: Option<B::Goods>) {
-        let Some(goods) = goods else { return };
+        let Some(goods) = goods else {
+            self.renew();
+            return;
+        };
         let mut tray = Tray::new();
         tray.put(goods);
         self.restore(&mut tray);

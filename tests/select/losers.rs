@@ -333,6 +333,42 @@ fn a_lent_send_that_won_beside_a_loser_that_panics_has_sent() {
     });
 }
 
+/// S9, C29: the same where it has failed, and of a receive: it finds the close again, and the send has its value.
+#[test]
+fn a_lent_one_that_found_a_close_beside_a_loser_that_panics_finds_it_again() {
+    let (panics, _taker) = rendezvous::<Panics>();
+    for kind in KINDS {
+        let tracker = Tracker::new();
+        let (tx, rx) = kind.open();
+        tx.close();
+        let sending = RefCell::new(tx.send(tracker.value()));
+        each_way!(&mut *sending.borrow_mut(), panics.send(Panics), |way| {
+            let mut kept = sending.replace(tx.send(tracker.value()));
+            if way % 2 == 0 {
+                assert!(
+                    kept.must_be_ready("closed").is_err_and(|error| error.0 == way),
+                    "way {way}, {kind:?}"
+                );
+            } else {
+                assert!(kept.into_inner().is_some_and(|value| value == way), "way {way}, {kind:?}");
+            }
+        });
+        let receiving = RefCell::new(rx.recv());
+        each_way!(&mut *receiving.borrow_mut(), panics.send(Panics), |way| {
+            assert!(receiving.replace(rx.recv()).must_be_ready("closed").is_err(), "way {way}, {kind:?}");
+        });
+        drop((sending, receiving));
+        tracker.assert_done();
+    }
+    let (all, all_rx) = broadcast::channel::<u8>(1);
+    drop(all_rx);
+    let sending = RefCell::new(all.send_async(1));
+    each_way!(&mut *sending.borrow_mut(), panics.send(Panics), |way| {
+        let kept = sending.replace(all.send_async(1));
+        assert_eq!(kept.into_inner(), Some(1), "way {way}, a broadcast");
+    });
+}
+
 /// The same where a loser passes on what it has got, to somebody whose waker panics.
 #[test]
 fn a_loser_that_wakes_somebody_who_panics_takes_nothing_with_it() {

@@ -19,6 +19,7 @@ models! { ready:
     two_that_ask - 1
     lock_against_unlock - 1
     fair_lock_against_unlock - 1
+    a_lent_send_against_a_recv
     told_of_a_lock_and_dropped
     permits_against_release
     single_against_a_send

@@ -390,7 +390,7 @@ pub struct SendAsync<'a, T> {
 
 future! {
     ['a, T] SendAsync<'a, T>, "SendAsync", "send_async";
-    SendBranch<'a, T> => Result<usize, SendError<T>>, |_, sent| sent, back |_, sent: Self::Output| sent.ok(); until Result<usize, SendTimeoutError<T>>
+    SendBranch<'a, T> => Result<usize, SendError<T>>, |_, sent| sent, back Self::untold; until Result<usize, SendTimeoutError<T>>
 }
 
 impl<T> SendAsync<'_, T> {
@@ -400,6 +400,17 @@ impl<T> SendAsync<'_, T> {
         // (The value is here until it is sent: who waits for room is told to look.)
         let _ = self.operation.cancel(None);
         self.operation.branch_mut().value.take()
+    }
+
+    /// What it has given, and nobody got: that it has sent; or else it has its value again.
+    fn untold(send: &mut Operation<SendBranch<'_, T>>, sent: Result<usize, SendError<T>>) -> Option<usize> {
+        match sent {
+            Ok(receivers) => Some(receivers),
+            Err(SendError(value)) => {
+                send.reopen(|send| send.value = Some(value));
+                None
+            }
+        }
     }
 
     fn until(&mut self, deadline: Option<Instant>) -> Result<usize, SendTimeoutError<T>> {

@@ -276,8 +276,7 @@ impl Actor {
         }
         loop {
             if let Some(offer) = &mut self.offer {
-                // (It is over where a receiver's waker has panicked, which was told.)
-                let taken = if offer.is_over() { Ok(()) } else { std::task::ready!(offer.poll(cx)) };
+                let taken = std::task::ready!(offer.poll(cx));
                 self.offer = None;
                 if taken.is_err() {
                     return Poll::Ready(());
