@@ -12,7 +12,7 @@ use crate::fiber::main_fiber;
 use crate::fiber::registry;
 use crate::fiber::ring::Entry;
 use crate::fiber::settings::{Hooks, Report, Settings};
-use crate::prim::{Mutex, thread};
+use crate::prim::{Mutex, is_late, now, thread};
 use crate::task::context::Post;
 use crate::task::error::message;
 use crate::task::header::Task;
@@ -39,6 +39,10 @@ impl Entry for Task {
     }
 }
 
+/// So long after the first helper a second one may follow, twice as long after that a third, and so on; the longest of these times.
+const STEP: Duration = Duration::from_millis(4);
+const LONGEST: Duration = Duration::from_millis(100);
+
 /// In which order fibers are ended.
 #[derive(Clone, Copy)]
 pub(crate) enum Order {
@@ -54,8 +58,27 @@ pub(crate) struct Core {
     hooks: Hooks,
     /// In a closed world: what tells that its fibers wait for each other.
     pub(super) report: Option<Report>,
-    /// Those who help to end it.
-    helpers: Mutex<Vec<thread::JoinHandle<()>>>,
+    helpers: Mutex<Helpers>,
+}
+
+/// Those who help to end a runtime.
+///
+/// Whoever waits in what it drops may wait for any of the fibers that are left, and these for others. So:
+///
+/// 1. Who ends fibers, and waits, has a helper started if one is due, or as soon as one is, but only one: that sees to the rest,
+///    and is among those who end fibers. So as long as some are left, somebody ends them who does not wait, or will have one more
+///    started.
+/// 2. The first one is due at once, the next ones ever later, whoever has them started: most waits are for something else, and
+///    end. By the clock, however short each wait is: who waits may ask for a fiber again and again.
+/// 3. They go in alternate directions: so few do where all wait for younger fibers, or for older ones, also if those at either end
+///    wait for long.
+#[derive(Default)]
+struct Helpers {
+    threads: Vec<thread::JoinHandle<()>>,
+    /// How many there were, with those for which there was no thread.
+    count: u32,
+    /// When one more is due.
+    due: Option<Instant>,
 }
 
 impl Core {
@@ -69,7 +92,7 @@ impl Core {
         if settings.report.is_some() {
             crew = crew.closed(|_, main| main_fiber::tell(main));
         }
-        let helpers = Mutex::new(Vec::new());
+        let helpers = Mutex::new(Helpers::default());
         let core = Core { crew, hooks: settings.hooks, report: settings.report, helpers };
         let home = HomeRef::new(local, workers, watching, Box::new(core));
         registry::add(&home);
@@ -170,7 +193,7 @@ impl Core {
     /// workers keep waiting, as they may be in long polls. By then nobody is idle, so few entries are still made (of newborns that
     /// were admitted before, of fibers that were being polled). The workers end these as they leave, as well as what an `overflow`
     /// could not move.
-    fn end_left(home: &HomeRef, order: Order) {
+    pub(crate) fn end_left(home: &HomeRef, order: Order) {
         let crew = Core::crew(home);
         // SAFETY: not a cord, whose fibers end on its thread.
         unsafe {
@@ -222,24 +245,48 @@ impl Core {
     fn ending<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
         // (What has been dropped this far may wait for it.)
         context::leave_the_rest();
-        context::look_after(home, || context::one_by_one(&|| Core::have_ended(home), f))
+        context::look_after(home, || context::one_by_one(&|| Core::have_ended(home, false), f))
     }
 
-    /// Has another thread end what is left of a stopped runtime; if none can be started, this one does. (The youngest first: so one
-    /// helper is enough for all parents that join their children.)
-    fn have_ended(home: &HomeRef) {
-        fn end(home: &HomeRef) {
-            let _helped = finally(|| Core::crew(home).helped());
-            Core::ending(home, || Core::end_left(home, Order::Youth));
-            Core::end_in_its_place(home, Order::Youth);
-        }
+    /// Has another thread end what is left of a stopped runtime: see [`Helpers`]. `Some`: nobody does; to be tried again then.
+    ///
+    /// If none can be started this one does, unless it is in the middle of too many such calls: it had better wait, and try again,
+    /// than overflow its stack. (It is the best that one stack can do: what it begins cannot wait for what is further down there.)
+    fn have_ended(home: &HomeRef, at_once: bool) -> Option<Instant> {
         let core = Core::of(home);
-        let theirs = home.clone();
-        core.crew.helps();
-        match thread::Builder::new().name(String::from("leno-end")).spawn(move || end(&theirs)) {
-            Ok(helper) => core.helpers.lock().push(helper),
-            Err(_none) => end(home),
+        let mut helpers = core.helpers.lock();
+        if !at_once && helpers.due.is_some() && !is_late(helpers.due) {
+            return helpers.due;
         }
+        // (The youngest first: so one is enough for all parents that join their children.)
+        let order = if helpers.count % 2 == 0 { Order::Youth } else { Order::Age };
+        helpers.count += 1;
+        let due = now() + (STEP * helpers.count).min(LONGEST);
+        helpers.due = Some(due);
+        core.crew.helps();
+        let theirs = home.clone();
+        match thread::Builder::new().name(String::from("leno-end")).spawn(move || Core::help(&theirs, order))
+        {
+            Ok(helper) => {
+                helpers.threads.push(helper);
+                None
+            }
+            Err(_none) => {
+                drop(helpers);
+                let helped = context::deeper(|| Core::help(home, order));
+                helped.is_none().then(|| {
+                    core.crew.helped();
+                    due
+                })
+            }
+        }
+    }
+
+    /// A helper's life.
+    fn help(home: &HomeRef, order: Order) {
+        let _helped = finally(|| Core::crew(home).helped());
+        Core::ending(home, || Core::end_left(home, order));
+        Core::end_in_its_place(home, order);
     }
 
     /// A worker's life is over, of a stopped executor.
@@ -261,7 +308,7 @@ impl Core {
     pub(crate) fn wait_gone(home: &Home, workers: usize) {
         let core = Core::of(home);
         core.crew.wait_gone(workers);
-        let helpers = std::mem::take(&mut *core.helpers.lock());
+        let helpers = std::mem::take(&mut core.helpers.lock().threads);
         for helper in helpers {
             // (None panics, as no worker does.)
             let _ = helper.join();
@@ -312,7 +359,8 @@ impl Seam for Core {
         if let Err(refused) = unsafe { self.crew.blocks(seat(worker)) } {
             let home = refused.as_slice()[0].home().clone();
             self.crew.add_rest(refused);
-            Core::have_ended(&home);
+            // (These may be what it is about to wait for, and it need not be among those who end fibers, and try again.)
+            Core::have_ended(&home, true);
         }
     }
 

@@ -28,8 +28,11 @@ use crate::task::{context, run, shows, thread};
 /// join handles may outlive it.
 ///
 /// What is being dropped may wait, by leno's means, for other fibers that are to be dropped: a parent may join its child in its
-/// drop. Meanwhile another thread goes on with the others. (But it must not wait for the fiber that drops the runtime, whose poll
-/// ends after that.)
+/// drop. Meanwhile another thread goes on with the others; if it has to wait as well, one more does, and so on. The first of these
+/// threads is started at once, the next ones ever later, in the end ten a second. So if all wait for younger fibers, or all for
+/// older ones, that takes few threads; if they wait for each other in any order, one each, and up to a tenth of a second. Many drops
+/// that wait for something else take few threads too, but wait one after the other for the most part. (But none must wait for the
+/// fiber that drops the runtime, whose poll ends after that.)
 ///
 /// A single worker keeps its fibers to itself, which is cheaper than sharing them, and drops them itself, after the poll in
 /// progress. (If that poll blocks in a leno call, the thread that ends the runtime drops them.) So neither a poll nor a drop may
@@ -152,8 +155,8 @@ impl Drop for Runtime {
                 }
             });
         }
-        // SAFETY: not a cord. Whatever became idle only now.
-        unsafe { Core::end_all(home, Order::Age) };
+        // Whatever became idle only now; or was left to others where no thread could be started.
+        Core::end_left(home, Order::Age);
     }
 }
 

@@ -30,13 +30,16 @@ use crate::task::seam::Bell;
 use crate::task::state::Left;
 use crate::task::{budget, trace, warn};
 
-/// How deep a thread fires timers within the wakers of others; a wait below that leaves what is still in a store to other
-/// threads.
+/// How deep a thread goes on with foreign calls while it waits in one; a wait below that leaves what is still in a store of timers
+/// to other threads.
 const DEEPEST: u32 = 16;
+
+/// Goes on with the rest. `Some`: not before then; it has called nothing that waits.
+type GoOn<'a> = dyn Fn() -> Option<Instant> + 'a;
 
 /// What is left of several foreign calls that a thread makes one after the other.
 struct Rest {
-    go_on: *const dyn Fn(),
+    go_on: *const GoOn<'static>,
     /// For whom.
     home: *const HomeRef,
     /// The one that this is nested in.
@@ -227,39 +230,43 @@ pub(crate) fn until(deadline: Option<Instant>) -> Option<Instant> {
     first
 }
 
-/// Calls `sleep`, for a thread that sleeps until `deadline` at most, with the time until which it may do so. Whoever sets an
-/// earlier timer, and finds nobody else to look after it, rings `bell`.
+/// Calls `sleep`, for a thread that sleeps until `deadline` at most, with the time until which it may do so: after that it calls this
+/// again, if it has to sleep still. Whoever sets an earlier timer, and finds nobody else to look after it, rings `bell`.
 pub(crate) fn asleep<R>(
     bell: &dyn Bell,
     deadline: Option<Instant>,
     sleep: impl FnOnce(Option<Instant>) -> R,
 ) -> R {
-    leave_the_rest();
+    let mut first = deadline.into_iter().chain(leave_the_rest()).min();
     // SAFETY: the lifetime alone changes, and it is taken down before this returns or unwinds.
     let bell = unsafe { mem::transmute::<&dyn Bell, &'static dyn Bell>(bell) };
-    let mut first = deadline;
     for_each_charge(|home| first = first.into_iter().chain(home.seam.hang_up(bell)).min());
     let _bell = finally(|| for_each_charge(|home| home.seam.take_down(bell)));
     sleep(first)
 }
 
-/// Calls `f`, which makes one foreign call after the other. Before this thread waits in one of them it calls `go_on`, once: the
-/// rest may be what that call waits for.
-pub(crate) fn one_by_one<R>(go_on: &dyn Fn(), f: impl FnOnce() -> R) -> R {
+/// Calls `f`, which makes one foreign call after the other. When this thread waits in one of them it calls `go_on`, until that has
+/// gone on: the rest may be what that call waits for.
+pub(crate) fn one_by_one<R>(go_on: &GoOn<'_>, f: impl FnOnce() -> R) -> R {
     // SAFETY: the lifetime alone changes, and it is taken down before this returns or unwinds.
-    let go_on: *const (dyn Fn() + 'static) = unsafe { mem::transmute(ptr::from_ref(go_on)) };
+    let go_on: *const GoOn<'static> = unsafe { mem::transmute(ptr::from_ref(go_on)) };
     let outer = REST.try_with(Cell::get).unwrap_or(ptr::null());
     let rest = Rest { go_on, home: here::home().cast(), outer };
-    let _ = REST.try_with(|now| now.set(&raw const rest));
+    let this = &raw const rest;
+    let _ = REST.try_with(|now| now.set(this));
+    // (Others that it is nested in may have been left as well.)
     let _down =
-        finally(|| _ = REST.try_with(|now| now.set(if now.get().is_null() { ptr::null() } else { outer })));
+        finally(|| _ = REST.try_with(|now| now.set(if now.get() == this { outer } else { now.get() })));
     f()
 }
 
-/// This thread is about to sleep, or waits in another way: the rest goes on.
-pub(crate) fn leave_the_rest() {
-    // SAFETY: each is of a `one_by_one` further up this thread's stack, and what it worked for is borrowed there.
-    while let Some(rest) = unsafe { REST.try_with(Cell::get).unwrap_or(ptr::null()).as_ref() } {
+/// This thread is about to sleep, or waits in another way: the rest goes on. `Some`: not all of it; this thread calls this again
+/// then, if it waits still.
+pub(crate) fn leave_the_rest() -> Option<Instant> {
+    loop {
+        let this = REST.try_with(Cell::get).unwrap_or(ptr::null());
+        // SAFETY: each is of a `one_by_one` further up this thread's stack, and what it worked for is borrowed there.
+        let rest = unsafe { this.as_ref() }?;
         // (One at a time: what is called may wait in its turn, for the others.)
         let _ = REST.try_with(|now| now.set(rest.outer));
         let _outside = outside_block_on();
@@ -267,7 +274,10 @@ pub(crate) fn leave_the_rest() {
         // SAFETY: as above.
         let _base = Entered::new(&mut place, (None, unsafe { rest.home.as_ref() }), None);
         // SAFETY: as above.
-        unsafe { (*rest.go_on)() };
+        if let Some(due) = unsafe { (*rest.go_on)() } {
+            let _ = REST.try_with(|now| now.set(this));
+            return Some(due);
+        }
     }
 }
 
@@ -296,14 +306,15 @@ pub(crate) fn fire_timers_by(limit: Option<Instant>) {
     });
 }
 
-/// Calls `f`, which fires timers within the waker of another one, unless that is nested too deep.
-pub(crate) fn deeper(f: impl FnOnce()) {
+/// Calls `f`, which makes foreign calls while this thread waits in one, unless that is nested too deep: the waker of a timer within
+/// that of another one, or a drop within another one.
+pub(crate) fn deeper<R>(f: impl FnOnce() -> R) -> Option<R> {
     let firing = here::firing();
-    if firing < DEEPEST {
+    (firing < DEEPEST).then(|| {
         here::set_firing(firing + 1);
         let _firing = finally(|| here::set_firing(firing));
-        f();
-    }
+        f()
+    })
 }
 
 /// Takes its seat again when dropped, unless somebody else acts as that worker.

@@ -11,6 +11,7 @@ mod combine;
 mod cord;
 mod deadlock;
 mod elsewhere;
+mod helpers;
 mod hooks;
 mod inspect;
 mod interval;

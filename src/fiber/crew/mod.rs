@@ -57,7 +57,8 @@
 //! **The end.** CLOSED stands in the word that every turn reads, and is set under `inject`'s lock, so what is pushed is
 //! either there for who closes, or refused. A worker ends what is in its own queue when it leaves. Owned entries are
 //! never just dropped. What is dropped may wait for others that are to be dropped: so whoever waits in it leaves the rest to a
-//! *helper*, a thread of its own, and for that nothing that is to be ended is kept where another thread does not come to it.
+//! *helper*, a thread of its own (how many there are says `core.rs`), and for that nothing that is to be ended is kept where
+//! another thread does not come to it.
 //!
 //! **Safety.** All unsafe functions of a crew ask for the same: this is the thread of the worker that they are given, which is one
 //! of this crew's; or, where they are given none, of its only one.

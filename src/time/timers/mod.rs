@@ -133,7 +133,10 @@ fn wake(mut due: Vec<Due>) {
 
 fn wake_rest(rest: &RefCell<vec::IntoIter<Due>>) {
     let next = || rest.borrow_mut().next();
-    let go_on = || context::deeper(|| wake_rest(rest));
+    let go_on = || {
+        context::deeper(|| wake_rest(rest));
+        None
+    };
     context::one_by_one(&go_on, || {
         context::behind(|| {
             while let Some(due) = next() {
