@@ -233,28 +233,35 @@ pub(crate) fn pause(so_far: &mut u32) {
 /// So often it pauses for foreign code at most: for a second.
 const MOST_PAUSES: u32 = 1024;
 
-/// The pauses of an operation that has to answer now, and waits only for peers in the middle of something.
+/// The pauses of an operation that has to answer now, and waits only for peers in the middle of something. It may be within those of
+/// another one, and ends before that.
 #[derive(Default)]
-pub(crate) struct Haste(u32);
+pub(crate) struct Haste {
+    pauses: u32,
+    /// Whether the thread was in haste before the first pause.
+    before: bool,
+}
 
 impl Haste {
     pub(crate) fn pause(&mut self) {
-        pause(&mut self.0);
-        set_in_haste(true);
+        pause(&mut self.pauses);
+        if self.pauses == 1 {
+            self.before = set_in_haste(true);
+        }
     }
 
     /// The same for the sake of foreign code, which may each time begin something new that is undecided. False: that is enough.
     pub(crate) fn pause_for_others(&mut self) -> bool {
         self.pause();
-        self.0 < MOST_PAUSES
+        self.pauses < MOST_PAUSES
     }
 }
 
 impl Drop for Haste {
     #[inline]
     fn drop(&mut self) {
-        if self.0 > 0 {
-            set_in_haste(false);
+        if self.pauses > 0 {
+            set_in_haste(self.before);
         }
     }
 }
@@ -263,11 +270,13 @@ prim::thread_local! {
     static IN_HASTE: Cell<bool> = Cell::new(false);
 }
 
-fn set_in_haste(is_so: bool) {
-    let _ = IN_HASTE.try_with(|in_haste| in_haste.set(is_so));
+/// Returns what it was before.
+fn set_in_haste(is_so: bool) -> bool {
+    IN_HASTE.try_with(|in_haste| in_haste.replace(is_so)).unwrap_or(false)
 }
 
-/// Whether what is polled has looked before, and has to say now what there is.
+/// Whether what is polled has looked before, and has to say now what there is. (Also if that is something which a foreign
+/// poll or waker runs meanwhile: the worst is that it takes a lock before those who starve.)
 pub(crate) fn is_in_haste() -> bool {
     IN_HASTE.try_with(Cell::get).unwrap_or(false)
 }
@@ -297,4 +306,25 @@ fn pause_for(span: Duration) -> Instant {
 /// The instant `d` from now; `None`, never, where that is beyond what the clock can say.
 pub(crate) fn deadline_after(d: Duration) -> Option<Instant> {
     Instant::now().checked_add(d)
+}
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use super::{Haste, is_in_haste};
+
+    #[test]
+    fn the_end_of_a_nested_haste_is_not_that_of_the_outer_one() {
+        let mut outer = Haste::default();
+        assert!(!is_in_haste());
+        outer.pause();
+        let mut inner = Haste::default();
+        inner.pause();
+        inner.pause();
+        drop(inner);
+        assert!(is_in_haste(), "the outer one goes on");
+        drop(Haste::default());
+        assert!(is_in_haste());
+        drop(outer);
+        assert!(!is_in_haste());
+    }
 }
