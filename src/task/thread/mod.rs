@@ -227,7 +227,7 @@ pub(crate) fn pause(so_far: &mut u32) {
             thread::sleep(Duration::from_micros(1 << so_far.saturating_sub(12).min(10)));
         }
     }
-    *so_far += 1;
+    *so_far = so_far.saturating_add(1);
 }
 
 /// So often it pauses for foreign code at most: for a second.
