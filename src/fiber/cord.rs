@@ -124,8 +124,8 @@ impl Cord {
                 return match main.poll(task, inside.as_mut()) {
                     Poll::Ready(output) => Some(output),
                     Poll::Pending => {
-                        // (It waits, though the cord may not sleep. Before it looks for what is ready: that may come by this.)
-                        context::leave_the_rest();
+                        // (It waits, though the cord may never sleep. Before it looks for what is ready: that may come by this.)
+                        context::leave_the_rest(true);
                         None
                     }
                 };

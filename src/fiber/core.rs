@@ -243,9 +243,9 @@ impl Core {
 
     /// Calls `f`, which ends fibers of a stopped runtime. Should this thread wait in what is dropped there, another one goes on.
     fn ending<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
-        // (What has been dropped this far may wait for it.)
-        context::leave_the_rest();
-        context::look_after(home, || context::one_by_one(&|| Core::have_ended(home, false), f))
+        // (What has been dropped this far may wait for it; and who ends a runtime waits for its threads.)
+        context::leave_the_rest(true);
+        context::look_after(home, || context::one_by_one(&|at_once| Core::have_ended(home, at_once), f))
     }
 
     /// Has another thread end what is left of a stopped runtime: see [`Helpers`]. `Some`: nobody does; to be tried again then.

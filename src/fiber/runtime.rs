@@ -269,7 +269,7 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
         // It waits, though it may not sleep: it may wake itself for ever. (Not before it has been polled: what wakers of timers
         // wait for may be what it waits for.)
         drop(busy.take());
-        context::leave_the_rest();
+        context::leave_the_rest(false);
         context::fire_timers();
     }
 }

@@ -34,8 +34,8 @@ use crate::task::{budget, trace, warn};
 /// to other threads.
 const DEEPEST: u32 = 16;
 
-/// Goes on with the rest. `Some`: not before then; it has called nothing that waits.
-type GoOn<'a> = dyn Fn() -> Option<Instant> + 'a;
+/// Goes on with the rest; if it has to, at once. `Some`: not before then; it has called nothing that waits.
+type GoOn<'a> = dyn Fn(bool) -> Option<Instant> + 'a;
 
 /// What is left of several foreign calls that a thread makes one after the other.
 struct Rest {
@@ -237,7 +237,7 @@ pub(crate) fn asleep<R>(
     deadline: Option<Instant>,
     sleep: impl FnOnce(Option<Instant>) -> R,
 ) -> R {
-    let mut first = deadline.into_iter().chain(leave_the_rest()).min();
+    let mut first = deadline.into_iter().chain(leave_the_rest(false)).min();
     // SAFETY: the lifetime alone changes, and it is taken down before this returns or unwinds.
     let bell = unsafe { mem::transmute::<&dyn Bell, &'static dyn Bell>(bell) };
     for_each_charge(|home| first = first.into_iter().chain(home.seam.hang_up(bell)).min());
@@ -260,9 +260,9 @@ pub(crate) fn one_by_one<R>(go_on: &GoOn<'_>, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// This thread is about to sleep, or waits in another way: the rest goes on. `Some`: not all of it; this thread calls this again
-/// then, if it waits still.
-pub(crate) fn leave_the_rest() -> Option<Instant> {
+/// This thread is about to sleep, or waits in another way: the rest goes on. `at_once`: even if it is not due, as this thread does
+/// not call this again before its wait is over. `Some`: not all of it; this thread calls this again then, if it waits still.
+pub(crate) fn leave_the_rest(at_once: bool) -> Option<Instant> {
     loop {
         let this = REST.try_with(Cell::get).unwrap_or(ptr::null());
         // SAFETY: each is of a `one_by_one` further up this thread's stack, and what it worked for is borrowed there.
@@ -274,7 +274,7 @@ pub(crate) fn leave_the_rest() -> Option<Instant> {
         // SAFETY: as above.
         let _base = Entered::new(&mut place, (None, unsafe { rest.home.as_ref() }), None);
         // SAFETY: as above.
-        if let Some(due) = unsafe { (*rest.go_on)() } {
+        if let Some(due) = unsafe { (*rest.go_on)(at_once) } {
             let _ = REST.try_with(|now| now.set(this));
             return Some(due);
         }

@@ -1,7 +1,5 @@
 //! Drops that wait while a runtime ends: which threads go on with the rest meanwhile, and how many.
 
-use crate::support::{Defer, SeqCst, in_time, until};
-use leno::fiber::{JoinHandle, Runtime};
 use std::collections::HashSet;
 use std::future::pending;
 use std::process::Command;
@@ -9,6 +7,11 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
+
+use leno::Receiver;
+use leno::fiber::{Cord, JoinHandle, Runtime, spawn_local, yield_now};
+
+use crate::support::{Defer, SeqCst, in_time, until};
 
 /// The threads that have dropped something.
 #[derive(Clone)]
@@ -153,6 +156,43 @@ fn drops_that_wait_by_moments_are_helped() {
             drop(idle(workers, 5, move |number, _| {
                 while number != 2 && rx.recv_timeout(Duration::from_micros(100)).is_err() {}
                 tx.send_blocking(()).unwrap();
+            }));
+        });
+    }
+}
+
+/// They wait in ways that do not ask again whether a helper is due: for the worker of another runtime, and in a cord that never
+/// sleeps.
+#[test]
+fn drops_that_wait_for_another_executor_are_helped() {
+    const FIBERS: usize = 9;
+    let waits: [fn(Receiver<()>); 2] = [
+        |rx| {
+            let runtime = Runtime::builder().workers(1).build().unwrap();
+            let (begins, begun) = leno::bounded(1);
+            let _fiber = runtime.spawn(async move {
+                begins.send(()).await.unwrap();
+                rx.recv_blocking().unwrap();
+            });
+            begun.recv_blocking().unwrap();
+        },
+        |rx| {
+            Cord::new().block_on(async move {
+                let _busy = spawn_local(async {
+                    loop {
+                        yield_now().await;
+                    }
+                });
+                rx.recv().await.unwrap();
+            });
+        },
+    ];
+    for (workers, wait) in [1, 2].into_iter().flat_map(|workers| waits.map(|wait| (workers, wait))) {
+        in_time(move || {
+            let (tx, rx) = leno::bounded(FIBERS);
+            drop(idle(workers, FIBERS, move |number, _| match number {
+                4 => (1..FIBERS).for_each(|_| tx.try_send(()).unwrap()),
+                _ => wait(rx.clone()),
             }));
         });
     }

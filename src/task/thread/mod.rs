@@ -79,7 +79,7 @@ fn drive<F: Future + ?Sized>(
                 return None;
             }
             seen = now;
-            context::leave_the_rest();
+            context::leave_the_rest(false);
             pause(&mut pauses);
             context::fire_timers_by(deadline);
         } else if late {

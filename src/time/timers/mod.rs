@@ -133,7 +133,7 @@ fn wake(mut due: Vec<Due>) {
 
 fn wake_rest(rest: &RefCell<vec::IntoIter<Due>>) {
     let next = || rest.borrow_mut().next();
-    let go_on = || {
+    let go_on = |_| {
         context::deeper(|| wake_rest(rest));
         None
     };
