@@ -378,6 +378,8 @@ impl Driver {
     ) -> Option<usize> {
         let order = Order::new(biased, arms.count());
         debug_assert!(self.anchor.is_none(), "a select waits or looks once");
+        // (A future may have left something pending.)
+        let mark = watch::mark();
         let mut winner = self.start(arms, order, false);
         let mut pauses = thread::Haste::default();
         while winner.is_none() {
@@ -388,6 +390,7 @@ impl Driver {
                 _ => break,
             }
         }
+        watch::forget_since(mark);
         self.reset();
         winner
     }

@@ -28,7 +28,7 @@ use super::arm::{Claimed, Open, Polled, Tuple, each_arm, end_losers};
 use super::driver::Driver;
 use crate::task::context::may_block;
 use crate::task::shows;
-use crate::task::{thread, watch};
+use crate::task::{budget, thread, watch};
 use crate::time::{Sleep, sleep};
 use crate::wait::{Operated, elsewhere};
 
@@ -144,13 +144,15 @@ impl<G: Tuple, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     #[track_caller]
     pub fn block(&mut self) -> Chosen<G::Which> {
         let mut chosen = Chosen::Else;
-        if !matches!(self.otherwise, Otherwise::Now) {
-            may_block("select_blocking!");
-            // Mostly this is enough, and it need not prepare for a wait.
-            let winner = self.driver.glance_at_tuple(&mut self.group, self.off, self.biased);
-            if winner.is_some_and(|winner| self.fits(winner, &mut chosen)) {
-                return chosen;
-            }
+        if let Otherwise::Now = self.otherwise {
+            budget::blocking(|| self.look_now(&mut chosen, &mut Context::from_waker(Waker::noop())));
+            return chosen;
+        }
+        may_block("select_blocking!");
+        // Mostly this is enough, and it need not prepare for a wait.
+        let winner = self.driver.glance_at_tuple(&mut self.group, self.off, self.biased);
+        if winner.is_some_and(|winner| self.fits(winner, &mut chosen)) {
+            return chosen;
         }
         let deadline = match self.otherwise {
             Otherwise::After(d) => thread::deadline_after(d),

@@ -3,12 +3,13 @@
 use crate::support::{Latch, Stash, in_time, keep_warnings, until, warnings};
 use leno::fiber::{self, Builder, Cord, FiberId, Runtime, unblock};
 use leno::inspect::{self, Dump, FiberInfo, FiberState};
+use leno::select::{Select, foreign};
 use leno::sync::{
     Barrier, Condvar, Mutex, Notify, OnceCell, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
     RwLockWriteGuard, Semaphore, WaitGroup,
 };
 use leno::time::Clock;
-use leno::{bounded, rendezvous, select, sleep, spawn, unbounded, yield_now};
+use leno::{bounded, rendezvous, select, select_blocking, sleep, spawn, unbounded, yield_now};
 use std::future::{Future, pending};
 use std::pin::pin;
 use std::sync::Arc;
@@ -439,6 +440,30 @@ fn what_was_given_up_does_not_show() {
                     _ = defaults.send(()) => {}
                     default(Duration::from_millis(1)) => {}
                 }
+            })),
+            runtime.spawn(parks(async move {
+                select! {
+                    _ = other() => {}
+                    default => {}
+                }
+            })),
+            runtime.spawn(parks(async move {
+                select_blocking! {
+                    _ = other() => {}
+                    default => {}
+                }
+            })),
+            runtime.spawn(parks(async move {
+                let mut set = Select::new();
+                set.add(foreign(other()));
+                assert!(set.try_select().is_none() && set.try_ready().is_none());
+            })),
+            runtime.spawn(parks(async move {
+                let (mut set, (tx, rx)) = (Select::biased(), bounded(1));
+                tx.try_send(()).unwrap();
+                set.add(foreign(other()));
+                set.recv(rx);
+                set.ready().await
             })),
             runtime.spawn(parks(async move { cancelled.run_until_cancelled(other()).await })),
             runtime.spawn(parks(async move { other().wait_timeout(Duration::from_millis(1)) })),

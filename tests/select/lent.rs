@@ -133,10 +133,10 @@ macro_rules! ends_unasked {
         if let Unasked::Dropped = $ends {
             let mut selecting = set.select();
             selecting.must_wait("nothing is ready");
-            $serve;
+            $serve();
             drop(selecting);
         } else {
-            $serve;
+            $serve();
         }
         match $ends {
             Unasked::Asked | Unasked::Dropped => assert_eq!(set.try_ready(), Some(0), "{what}"),
@@ -167,12 +167,12 @@ fn a_lent_send_whose_outcome_nobody_asked_for_has_sent() {
                 _ if before => {
                     sending.must_wait("full");
                     serve();
-                    ends_unasked!(sending, ends, ());
+                    ends_unasked!(sending, ends, || {});
                 }
                 // (To ask completes nothing; and nobody meets one that does not wait.)
                 Unasked::Asked => continue,
                 Unasked::Unused | Unasked::Removed if !kind.is_buffered() => continue,
-                _ => ends_unasked!(sending, ends, serve()),
+                _ => ends_unasked!(sending, ends, serve),
             }
             assert!(!sending.is_terminated(), "S13: nobody has its outcome; {what}");
             match asks {
@@ -197,7 +197,7 @@ fn a_lent_broadcast_whose_outcome_nobody_asked_for_has_sent() {
         let (tx, mut rx) = broadcast::with_lag(1, broadcast::Lag::Suspend);
         assert_eq!(tx.send(0), Ok(1));
         let mut sending = tx.send_async(1);
-        ends_unasked!(sending, ends, assert_eq!(rx.try_recv(), Ok(0)));
+        ends_unasked!(sending, ends, || assert_eq!(rx.try_recv(), Ok(0)));
         assert!(!sending.is_terminated(), "S13: nobody has its outcome; {ends:?}");
         assert_eq!(sending.must_be_ready("S9"), Ok(1), "it has sent; {ends:?}");
         assert_eq!((rx.try_recv(), rx.try_recv().is_ok()), (Ok(1), false), "C1: once; {ends:?}");

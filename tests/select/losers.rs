@@ -313,6 +313,7 @@ fn a_loser_that_panics_takes_nothing_with_it() {
 
 /// S9, C29: the same where the winner is a send that was only lent: it has sent, and says so later.
 #[test]
+#[allow(clippy::await_holding_refcell_ref, reason = "one way at a time")]
 fn a_lent_send_that_won_beside_a_loser_that_panics_has_sent() {
     let (panics, _taker) = rendezvous::<Panics>();
     for kind in [Kind::Bounded(1), Kind::Bounded(64), Kind::Bounded(5000)] {
@@ -335,6 +336,7 @@ fn a_lent_send_that_won_beside_a_loser_that_panics_has_sent() {
 
 /// S9, C29: the same where it has failed, and of a receive: it finds the close again, and the send has its value.
 #[test]
+#[allow(clippy::await_holding_refcell_ref, reason = "one way at a time")]
 fn a_lent_one_that_found_a_close_beside_a_loser_that_panics_finds_it_again() {
     let (panics, _taker) = rendezvous::<Panics>();
     for kind in KINDS {

@@ -39,6 +39,7 @@ use super::{Driver, Registration, Stage};
 use crate::select::arm::Arms;
 use crate::select::order::Order;
 use crate::task::thread::Haste;
+use crate::task::watch;
 use crate::wait::{Anchor, Attempt, Busied, look_again, step};
 
 /// The branches by the numbers of their nodes.
@@ -55,11 +56,11 @@ impl Driver {
         if !self.may_go_on(cx) {
             return Poll::Pending;
         }
-        let ready = self.watch(arms, biased, cx);
-        if ready.is_some() {
+        let ready = watch::first_of(|| self.watch(arms, biased, cx).map_or(Poll::Pending, Poll::Ready));
+        if ready.is_ready() {
             self.leave(arms, false);
         }
-        ready.map_or(Poll::Pending, Poll::Ready)
+        ready
     }
 
     /// The same, now or not at all.
@@ -70,8 +71,10 @@ impl Driver {
         cx: &mut Context<'_>,
     ) -> Option<usize> {
         let mut pauses = Haste::default();
+        let mark = watch::mark();
         loop {
             let ready = self.ask(arms, Order::new(biased, arms.count()), cx);
+            watch::forget_since(mark);
             self.leave(arms, false);
             if ready.is_some() || !super::is_any_unsure(arms) || bug!("ready_unasked") {
                 return ready;
