@@ -35,8 +35,8 @@
 //!    there would be no place for one that matches either side. So a select never meets itself, and each branch costs O(1).
 //! 5. A branch whose slot is in somebody's hands stays to do; the select looks again once others have run.
 //! 6. The first look is one pass, in one order. Where nothing was begun with any of the operations it begins as a *glance*: it
-//!    asks which of them may have something, and tries the first of these, on the shortest way; a longer look begins there. (In a
-//!    fiber only where the types are known. A thread does so before it prepares for a wait.)
+//!    asks which of them may have something, and tries the first of these, on the shortest way; a longer look begins there. (A
+//!    thread does so before it prepares for a wait.)
 //!
 //! Locked instructions of a select that waits over k receives and is served: k to register, two to be claimed (pop and
 //! anchor), k − 1 to leave the others; the waker's clone and call apart.
@@ -213,6 +213,20 @@ fn look_at_all(
     looked
 }
 
+/// Looks at each of them, behind where a glance has found nothing.
+#[inline]
+fn look_after(
+    glance: Option<Glance>,
+    arms: &mut impl Arms,
+    order: (Order, bool),
+    cx: &mut Context<'_>,
+) -> Looked {
+    match glance {
+        Some(Glance { end: None, .. }) => Looked::Nothing,
+        _ => look_at_all(arms, order, glance.and_then(|glance| glance.end), cx),
+    }
+}
+
 /// They are left pending.
 #[inline]
 fn note(arms: &mut impl Arms) {
@@ -250,7 +264,7 @@ fn find_through(arms: &mut impl Arms) -> Option<usize> {
 }
 
 impl Driver {
-    /// Polls a select over arms whose types are known: as [`poll`](Self::poll), after a glance at them.
+    /// Polls a select over arms whose types are known: as [`poll`](Self::poll).
     #[inline]
     pub(super) fn poll_tuple<T: Tuple>(
         &mut self,
@@ -334,6 +348,9 @@ impl Driver {
         if !self.may_go_on(cx) {
             return Poll::Pending;
         }
+        if let Some(winner) = self.glance_at(arms, biased) {
+            return Poll::Ready(winner);
+        }
         watch::first_of(|| self.poll_on(arms, biased, cx))
     }
 
@@ -369,21 +386,21 @@ impl Driver {
         Poll::Pending
     }
 
-    /// Looks at each branch once, and registers none: what is ready now, if anything is.
+    /// Looks at each branch once, perhaps after a glance, and registers none: what is ready now, if anything is.
     pub(super) fn look_once(
         &mut self,
         arms: &mut impl Arms,
         biased: bool,
         cx: &mut Context<'_>,
     ) -> Option<usize> {
-        let order = Order::new(biased, arms.count());
         debug_assert!(self.anchor.is_none(), "a select waits or looks once");
         // (A future may have left something pending.)
         let mark = watch::mark();
-        let mut winner = self.start(arms, order, false);
+        let (mut glance, order) = self.take_glance(arms, biased);
+        let mut winner = self.start(arms, order, glance.is_some());
         let mut pauses = thread::Haste::default();
         while winner.is_none() {
-            match look_at_all(arms, (order, biased), None, cx) {
+            match look_after(glance.take(), arms, (order, biased), cx) {
                 Looked::Won(index) => winner = Some(index),
                 Looked::Again if pauses.pause_for_others() || !has_foreign(arms) => {}
                 _ if is_any_unsure(arms) => pauses.pause(),
@@ -428,18 +445,20 @@ impl Driver {
         winner
     }
 
+    /// The glance that a look goes on after, if there was one, and its order.
+    #[inline]
+    fn take_glance(&mut self, arms: &impl Arms, biased: bool) -> (Option<Glance>, Order) {
+        let glance = self.glance.take();
+        (glance, glance.map_or_else(|| Order::new(biased, arms.count()), |glance| glance.order))
+    }
+
     #[inline]
     fn look_first(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Looked {
-        let glance = self.glance.take();
-        let order = glance.map_or_else(|| Order::new(biased, arms.count()), |glance| glance.order);
+        let (glance, order) = self.take_glance(arms, biased);
         if let Some(winner) = self.start(arms, order, glance.is_some()) {
             return Looked::Won(winner);
         }
-        let looked = match glance {
-            Some(Glance { end: None, .. }) => Looked::Nothing,
-            _ => look_at_all(arms, (order, biased), glance.and_then(|glance| glance.end), cx),
-        };
-        match looked {
+        match look_after(glance, arms, (order, biased), cx) {
             Looked::Nothing => self.begin_to_wait(arms, order, cx),
             // (A lock steps back for one that starves: it would not, if it were looked at again in this poll.)
             looked => looked,

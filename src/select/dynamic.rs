@@ -518,7 +518,7 @@ impl<'a> Select<'a> {
 
     /// Looks at each branch once; whether one has happened.
     fn look_once(&mut self) -> bool {
-        if self.happened.is_none() {
+        if !self.glance() {
             let mut context = Context::from_waker(Waker::noop());
             self.happened = self.driver.look_once(&mut self.branches, self.biased, &mut context);
             self.note_taken();

@@ -144,14 +144,16 @@ impl<G: Tuple, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     #[track_caller]
     pub fn block(&mut self) -> Chosen<G::Which> {
         let mut chosen = Chosen::Else;
-        if let Otherwise::Now = self.otherwise {
-            budget::blocking(|| self.look_now(&mut chosen, &mut Context::from_waker(Waker::noop())));
+        let is_now = matches!(self.otherwise, Otherwise::Now);
+        if !is_now {
+            may_block("select_blocking!");
+        }
+        // Mostly this is enough, and it need not prepare for a wait.
+        if self.glance(&mut chosen) {
             return chosen;
         }
-        may_block("select_blocking!");
-        // Mostly this is enough, and it need not prepare for a wait.
-        let winner = self.driver.glance_at_tuple(&mut self.group, self.off, self.biased);
-        if winner.is_some_and(|winner| self.fits(winner, &mut chosen)) {
+        if is_now {
+            budget::blocking(|| self.look_now(&mut chosen, &mut Context::from_waker(Waker::noop())));
             return chosen;
         }
         let deadline = match self.otherwise {
@@ -172,6 +174,12 @@ impl<G: Tuple, P: FnMut(&G::Which) -> bool> Choice<G, P> {
         if !winner.is_some_and(|winner| self.fits(winner, chosen)) {
             self.look_now(chosen, cx);
         }
+    }
+
+    /// A glance at the branches, which is the first look; whether one is chosen.
+    fn glance(&mut self, chosen: &mut Chosen<G::Which>) -> bool {
+        let winner = self.driver.glance_at_tuple(&mut self.group, self.off, self.biased);
+        winner.is_some_and(|winner| self.fits(winner, chosen))
     }
 
     /// Looks at the branches without waiting for one.
@@ -219,7 +227,9 @@ impl<G: Tuple, P: FnMut(&G::Which) -> bool> Choice<G, P> {
             if !self.driver.may_go_on(cx) {
                 return Poll::Pending;
             }
-            self.look_now(chosen, cx);
+            if !self.glance(chosen) {
+                self.look_now(chosen, cx);
+            }
             return Poll::Ready(());
         }
         while !self.is_off() {
