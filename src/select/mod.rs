@@ -146,7 +146,7 @@ pub fn select<B: Branches>(branches: B) -> Selecting<B> {
 }
 
 /// As [`select`], checking the branches in the order in which they are written: if several are ready, the first one always wins.
-/// (But an operation that was passed by `&mut` and had already happened wins over all others.)
+/// (But an operation that was passed by `&mut` and had happened while it waited wins over all others.)
 ///
 /// # Panics
 /// As [`select`].

@@ -18,7 +18,7 @@
 ///
 /// * All guards are evaluated first, then all futures, also those whose guard is false; these are not polled.
 /// * Branches are checked in random order; with `biased;` in front of them, or in [`select_biased!`](crate::select_biased), in
-///   the order in which they are written (but one passed by `&mut` that had already happened wins over all others).
+///   the order in which they are written (but one passed by `&mut` that had happened while it waited wins over all others).
 /// * A leno operation is claimed. Any other future is polled as well; it needs neither `Unpin` nor pinning.
 /// * `&mut future` keeps the future if it loses: `sending.into_inner()` gives its value back.
 /// * `default` may stand alone: it runs at once, or after its time.
@@ -65,7 +65,7 @@ macro_rules! select {
 }
 
 /// As [`select!`](crate::select!), checking the branches in the order in which they are written: if several are ready, the first
-/// one always wins. (But an operation that was passed by `&mut` and had already happened wins over all others.)
+/// one always wins. (But an operation that was passed by `&mut` and had happened while it waited wins over all others.)
 #[macro_export]
 macro_rules! select_biased {
     (biased; $($branches:tt)*) => {

@@ -101,7 +101,7 @@ pub(crate) trait Branch {
         false
     }
 
-    /// The word, if one look at it is enough to say that there is nothing.
+    /// The word, if one look at it is enough to say that there is nothing. (A select asks this also of one that is over.)
     #[inline(always)]
     fn idle(&self) -> Option<Word> {
         None
