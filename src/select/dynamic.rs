@@ -201,7 +201,7 @@ impl<'a> Select<'a> {
     }
 
     /// An empty set that checks its branches in the order of their registration: if several are ready, the first one completes.
-    /// (But one that had already happened, as it had waited before, wins over all others.)
+    /// (But one that was added by `&mut` and had happened while it waited wins over all others.)
     pub fn biased() -> Self {
         Select::with(true)
     }
