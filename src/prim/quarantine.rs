@@ -1,16 +1,53 @@
 //! Memory that a model gave back: kept for a while, so that its address does not come back within one execution.
 //! Otherwise what a compare-exchange finds would depend on the allocator, and a model has to be deterministic. And what else only
 //! models have: numbers for addresses, and what a scenario asks for.
+//!
+//! All threads of an execution run on one real thread, so each real one has a shelf of its own for what is kept: models that run
+//! beside each other, however slowly, wear out nobody else's. A thread that ends leaves its shelf to the next: what is kept with
+//! its value ends in an execution, never outside one.
 
 use std::alloc::{self, Layout};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// More blocks than one execution frees.
 const KEPT: usize = 10_000;
 
-static BLOCKS: Mutex<VecDeque<Block>> = Mutex::new(VecDeque::new());
+/// Numbers for addresses: more than one execution gives out.
+const NAMES: usize = 1 << 14;
+
+/// What one real thread keeps.
+struct Shelf {
+    blocks: VecDeque<Block>,
+    /// The address that each number stands for.
+    named: Vec<usize>,
+    last_name: usize,
+}
+
+/// Those of threads that have ended.
+static LEFT: Mutex<Vec<Shelf>> = Mutex::new(Vec::new());
+
+struct Own(RefCell<Shelf>);
+
+impl Own {
+    fn new() -> Own {
+        let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let new = || Shelf { blocks: VecDeque::new(), named: vec![0; NAMES], last_name: 0 };
+        Own(RefCell::new(left.unwrap_or_else(new)))
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let empty = Shelf { blocks: VecDeque::new(), named: Vec::new(), last_name: 0 };
+        LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(self.0.replace(empty));
+    }
+}
+
+std::thread_local! {
+    static OWN: Own = Own::new();
+}
 
 /// Memory, and what is to be done with it in the end.
 struct Block {
@@ -54,43 +91,38 @@ fn store(block: Block) {
     if block.layout.size() == 0 {
         return;
     }
-    let mut blocks = BLOCKS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    blocks.push_back(block);
-    if blocks.len() > KEPT {
-        if let Some(oldest) = blocks.pop_front() {
-            // SAFETY: it was allocated with this layout; its value is there still if there is an end to it.
-            unsafe {
-                if let Some(end) = oldest.end {
-                    end(oldest.memory);
-                }
-                alloc::dealloc(oldest.memory, oldest.layout);
+    let too_old = OWN.with(|Own(shelf)| {
+        let blocks = &mut shelf.borrow_mut().blocks;
+        blocks.push_back(block);
+        if blocks.len() > KEPT { blocks.pop_front() } else { None }
+    });
+    if let Some(Block { memory, layout, end }) = too_old {
+        // SAFETY: it was allocated with this layout; its value is there still if there is an end to it.
+        unsafe {
+            if let Some(end) = end {
+                end(memory);
             }
+            alloc::dealloc(memory, layout);
         }
     }
 }
 
-/// Numbers for addresses: more than one execution gives out.
-const NAMES: usize = 1 << 14;
-
-static NAMED: Mutex<(usize, Vec<usize>)> = Mutex::new((0, Vec::new()));
-
 /// A number for the address, other than 0; it comes round after 2^14 - 1 others.
 pub(crate) fn name<T>(address: *mut T) -> usize {
-    let mut named = NAMED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let (last, addresses) = &mut *named;
-    addresses.resize(NAMES, 0);
-    *last = *last % (NAMES - 1) + 1;
-    addresses[*last] = address.expose_provenance();
-    *last
+    OWN.with(|Own(shelf)| {
+        let Shelf { named, last_name, .. } = &mut *shelf.borrow_mut();
+        *last_name = *last_name % (NAMES - 1) + 1;
+        named[*last_name] = address.expose_provenance();
+        *last_name
+    })
 }
 
 /// The address that has the number.
 pub(crate) fn named<T>(name: usize) -> *mut T {
-    let named = NAMED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    std::ptr::with_exposed_provenance_mut(named.1[name])
+    std::ptr::with_exposed_provenance_mut(OWN.with(|Own(shelf)| shelf.borrow().named[name]))
 }
 
-// What a scenario asks for. (All threads of an execution run on one real thread.)
+// What a scenario asks for.
 std::thread_local! {
     pub(crate) static REUSE: Cell<bool> = const { Cell::new(false) };
     /// Makes the versions of rings that few, so that the word of one comes again soon.
