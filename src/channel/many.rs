@@ -152,6 +152,13 @@ fn rest<B: Batch, E>(operation: &mut Operation<B>, moved: Result<usize, E>) -> R
     moved.map(|_| operation.branch().moved())
 }
 
+/// What a receive of several is to say once more: that they have come.
+fn untold<T>(operation: &mut Operation<Receiving<'_, T>>, _received: Result<usize, RecvError>) -> Option<T> {
+    let receiving = operation.branch_mut();
+    receiving.came = receiving.moved() > 0;
+    None
+}
+
 impl<T> Sending<'_, T> {
     fn may_wait(&self) -> bool {
         self.is_stowed
@@ -409,6 +416,6 @@ future! {
 }
 future! {
     ['a, T] RecvMany<'a, T>, "RecvMany", "recv_many";
-    Receiving<'a, T> => Result<usize, RecvError>, |this: &mut Self, received| rest(&mut this.operation, received);
+    Receiving<'a, T> => Result<usize, RecvError>, |this: &mut Self, received| rest(&mut this.operation, received), back untold;
     or RecvTimeoutError => usize
 }

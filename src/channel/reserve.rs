@@ -214,7 +214,7 @@ future! {
 }
 future! {
     [T, K: Kind] ReserveOwned<T, K>, "ReserveOwned", "reserve_owned";
-    Reserving<T> => Result<OwnedPermit<T, K>, ReserveError>, Self::permit; or ReserveTimeoutError => OwnedPermit<T, K>
+    Reserving<T> => Result<OwnedPermit<T, K>, ReserveError>, Self::permit, leaves nothing; or ReserveTimeoutError => OwnedPermit<T, K>
 }
 
 impl<T> Sender<T> {

@@ -230,7 +230,7 @@ macro_rules! upgrades {
 
         future! {
             [$($lifetime,)? T: ?Sized] $Upgrade<$($lifetime,)? T>, $name, "upgrade";
-            Upgrading => $Writer<$($lifetime,)? T>, $Upgrade::output; or Elapsed
+            Upgrading => $Writer<$($lifetime,)? T>, $Upgrade::output, leaves nothing; or Elapsed
         }
     )+};
 }

@@ -26,10 +26,11 @@ pub trait Operated {
     /// The operation's outcome as that of the future.
     fn convert(&mut self, outcome: <Self::Branch as Branch>::Output) -> Self::Output;
 
-    /// Disposes of the outcome of a select that nobody got: what was received goes back. (What has locked something frees that as
-    /// it is dropped.)
-    fn give_back(&mut self, output: Self::Output) {
-        drop(output);
+    /// Disposes of the outcome of a select that nobody got, and can be polled again: what was received goes back. (What has locked
+    /// something frees that as it is dropped.)
+    #[cold]
+    fn give_back(&mut self, _output: Self::Output) {
+        self.operation().renew();
     }
 
     /// It has lost: drops what is still to be sent, or gives up what else it has, unless it is only borrowed.
@@ -84,16 +85,17 @@ elsewhere! {
 ///
 /// `$convert` makes its outcome the future's. `while $more`: the future goes on for as long as `$more` makes its operation fresh
 /// again; a select does not. `back $goods` makes of the operation and the future's outcome what the operation gave, if that is to go
-/// back. `parks $park $parked`: a poll goes by the method `$park`, unless that says `None`; the method `$parked` says whether it
-/// waits so. Then what the waits with a limit say: `or Elapsed`: that the time was up; `or Error => Ok`: that, or the future's error,
-/// as one; `until Result`: what a method `until(&mut self, deadline)` says; nothing: there are none. `$name` is the type's, `$call`
-/// is the call as its user wrote it.
-/// (Where the first of the generics is a lifetime the future borrows for it.)
+/// back; `leaves nothing`: what it was made of went with the outcome, and nobody can poll it again. `parks $park $parked`: a poll
+/// goes by the method `$park`, unless that says `None`; the method `$parked` says whether it waits so. Then what the waits with a
+/// limit say: `or Elapsed`: that the time was up; `or Error => Ok`: that, or the future's error, as one; `until Result`: what a
+/// method `until(&mut self, deadline)` says; nothing: there are none. `$name` is the type's, `$call` is the call as its user wrote
+/// it. (Where the first of the generics is a lifetime the future borrows for it.)
 macro_rules! future {
     (
         [$($generics:tt)*] $future:ty, $name:literal, $call:literal;
         $branch:ty => $output:ty, $convert:expr
-            $(, while $more:expr)? $(, back $goods:expr)? $(, parks $park:ident $parked:ident)?; $($limits:tt)*
+            $(, while $more:expr)? $(, back $goods:expr)? $(, leaves $nothing:ident)? $(, parks $park:ident $parked:ident)?;
+        $($limits:tt)*
     ) => {
         #[allow(private_interfaces, reason = "for select, whose traits are sealed")]
         impl<$($generics)*> $crate::wait::Operated for $future {
@@ -111,14 +113,8 @@ macro_rules! future {
             fn convert(&mut self, outcome: <$branch as $crate::wait::Branch>::Output) -> $output {
                 $convert(self, outcome)
             }
-            $(
-                #[cold]
-                #[inline(never)]
-                fn give_back(&mut self, output: $output) {
-                    let goods = $goods(&mut self.operation, output);
-                    self.operation.give_back(goods);
-                }
-            )?
+
+            $crate::wait::future! { @back [$output] $($goods)? $($nothing)? }
         }
 
         impl<$($generics)*> $future {
@@ -209,6 +205,18 @@ macro_rules! future {
 
         crate::task::shows! {
             [$($generics)*] $future, $name, it => waits: it.operation.waits() $(|| it.$parked())?
+        }
+    };
+    (@back [$output:ty]) => {};
+    (@back [$output:ty] nothing) => {
+        fn give_back(&mut self, _output: $output) {}
+    };
+    (@back [$output:ty] $goods:expr) => {
+        #[cold]
+        #[inline(never)]
+        fn give_back(&mut self, output: $output) {
+            let goods = $goods(&mut self.operation, output);
+            self.operation.give_back(goods);
         }
     };
     (@borrow [$lifetime:lifetime $($generics:tt)*] $future:ty) => {

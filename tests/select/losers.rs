@@ -1,6 +1,7 @@
 //! S1, S3: one branch happens, and the others have done nothing and leave nothing.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -8,8 +9,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use leno::channel::{broadcast, oneshot, watch};
+use leno::fiber::CancelToken;
 use leno::select::{Selected2, Selected4, foreign, select, select_biased};
-use leno::sync::{Barrier, Mutex, Notify, RwLock, Semaphore};
+use leno::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, WaitGroup};
 use leno::{bounded, rendezvous};
 
 use crate::KINDS;
@@ -369,6 +371,92 @@ fn a_lent_one_that_found_a_close_beside_a_loser_that_panics_finds_it_again() {
         let kept = sending.replace(all.send_async(1));
         assert_eq!(kept.into_inner(), Some(1), "way {way}, a broadcast");
     });
+}
+
+/// S9, C29: and of what only locks, reserves or hears of something: it is as before, and completes when it is polled again.
+#[test]
+#[allow(clippy::await_holding_refcell_ref, reason = "one way at a time")]
+fn a_lent_one_that_won_beside_a_loser_that_panics_completes_again() {
+    let (panics, _taker) = rendezvous::<Panics>();
+    macro_rules! completes_again {
+        ($($operation:expr),+ $(,)?) => {$(
+            let lent = RefCell::new($operation);
+            each_way!(&mut *lent.borrow_mut(), panics.send(Panics), |way| {
+                let mut again = lent.replace($operation);
+                let _ = again.must_be_ready(&format!("way {way}, {}", stringify!($operation)));
+            });
+        )+};
+    }
+    let (mutex, lock, semaphore) =
+        (Arc::new(Mutex::new(())), Arc::new(RwLock::new(())), Arc::new(Semaphore::new(2)));
+    completes_again!(
+        mutex.lock(),
+        mutex.lock_arc(),
+        lock.read(),
+        lock.write(),
+        lock.upgradable_read(),
+        lock.write_arc()
+    );
+    completes_again!(semaphore.acquire(), semaphore.acquire_many(2), semaphore.acquire_arc());
+    let (token, group) = (CancelToken::new(), WaitGroup::new());
+    token.cancel();
+    completes_again!(token.cancelled(), group.wait_all());
+    let (all, all_rx) = broadcast::channel::<u8>(1);
+    drop(all_rx);
+    completes_again!(all.closed());
+    for kind in KINDS {
+        let (tx, rx) = kind.open::<u8>();
+        if kind.room(2) > 0 {
+            completes_again!(tx.reserve(), tx.reserve_many(kind.room(2)));
+        }
+        tx.close();
+        completes_again!(tx.closed(), tx.reserve(), tx.reserve_many(1));
+        drop(rx);
+    }
+}
+
+/// S9, C29: and of batches: they have moved what they have moved, tell of it when they are polled again, and a send does the rest.
+#[test]
+#[allow(clippy::await_holding_refcell_ref, reason = "one way at a time")]
+fn a_lent_batch_that_won_beside_a_loser_that_panics_tells_of_all_that_it_has_moved() {
+    let (panics, _taker) = rendezvous::<Panics>();
+    for kind in [Kind::Bounded(1), Kind::Bounded(64), Kind::Bounded(5000), Kind::Unbounded] {
+        let (tx, rx) = kind.open::<u8>();
+        let mut batches: [VecDeque<u8>; 5] = std::array::from_fn(|_| (0..3).collect());
+        let mut batches = batches.iter_mut();
+        let mut next = || tx.send_many(batches.next().expect("there is one for each way"));
+        let lent = RefCell::new(next());
+        each_way!(&mut *lent.borrow_mut(), panics.send(Panics), |way| {
+            let mut sending = lent.replace(next());
+            let mut received = Vec::new();
+            let sent = loop {
+                match sending.poll_once(&CountingWaker::new()) {
+                    Poll::Ready(sent) => break sent,
+                    Poll::Pending => received.push(rx.try_recv().expect("it waits for room")),
+                }
+            };
+            received.extend(std::iter::from_fn(|| rx.try_recv().ok()));
+            assert_eq!((sent, received), (Ok(3), vec![0, 1, 2]), "way {way}, {kind:?}");
+        });
+        drop(lent);
+
+        let there = kind.room(2);
+        let fill = || (0..there as u8).for_each(|value| tx.try_send(value).expect("there is room"));
+        let mut received: [Vec<u8>; 5] = Default::default();
+        let mut outs = received.iter_mut();
+        let mut next = || rx.recv_many(outs.next().expect("there is one for each way"), 3);
+        let lent = RefCell::new(next());
+        fill();
+        each_way!(&mut *lent.borrow_mut(), panics.send(Panics), |way| {
+            let mut receiving = lent.replace(next());
+            assert_eq!(rx.len(), 0, "way {way}, {kind:?}");
+            assert_eq!(receiving.must_be_ready("they have come"), Ok(there), "way {way}, {kind:?}");
+            fill();
+        });
+        drop(lent);
+        let all = (0..there as u8).collect::<Vec<_>>();
+        assert_eq!(received, [all.clone(), all.clone(), all.clone(), all, vec![]], "{kind:?}");
+    }
 }
 
 /// The same where a loser passes on what it has got, to somebody whose waker panics.
