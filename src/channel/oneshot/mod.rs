@@ -45,7 +45,7 @@ use std::time::{Duration, Instant};
 
 pub use super::{RecvError, RecvTimeoutError, SendError, TryRecvError};
 
-use self::shared::{InPlace, RX_CLOSED, Recv, SENT, SharedRef, Watch};
+use self::shared::{InPlace, RX_CLOSED, Recv, SENT, SharedRef, Watch, is_parked};
 use crate::task::context::may_block;
 use crate::task::shows;
 use crate::task::thread::deadline_after;
@@ -231,10 +231,11 @@ impl<T> Receiver<T> {
         if !self.operation.is_fresh() {
             return None;
         }
-        if !self.is_parked() && !self.operation.may_begin(cx) {
+        let word = self.operation.branch().head().load();
+        if !is_parked(word) && !self.operation.may_begin(cx) {
             return Some(Poll::Pending);
         }
-        let Some(received) = self.operation.branch_mut().look_or_park(cx.waker()) else {
+        let Some(received) = self.operation.branch_mut().look_or_park(word, cx.waker()) else {
             self.operation.note();
             return Some(Poll::Pending);
         };
@@ -243,7 +244,7 @@ impl<T> Receiver<T> {
     }
 
     fn is_parked(&self) -> bool {
-        self.operation.branch().head().is_parked()
+        is_parked(self.operation.branch().head().load())
     }
 }
 

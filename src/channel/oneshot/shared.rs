@@ -173,6 +173,12 @@ fn has(word: Word, state: u64) -> bool {
     word.rest() & STATE & state != 0
 }
 
+/// Whether the receiver is parked.
+#[inline(always)]
+pub(super) fn is_parked(word: Word) -> bool {
+    word.has(PARKED)
+}
+
 #[inline(always)]
 fn with(word: Word, state: u64) -> Word {
     word.with_rest(word.rest() | state)
@@ -180,19 +186,13 @@ fn with(word: Word, state: u64) -> Word {
 
 impl Head {
     #[inline(always)]
-    fn load(&self) -> Word {
+    pub(super) fn load(&self) -> Word {
         self.life.touch();
         self.line.load()
     }
 
     pub(super) fn has(&self, state: u64) -> bool {
         has(self.load(), state)
-    }
-
-    /// Whether the receiver is parked.
-    #[inline(always)]
-    pub(super) fn is_parked(&self) -> bool {
-        self.load().has(PARKED)
     }
 
     /// Sets bits where nobody waits in the line. False: the word has changed.
@@ -232,7 +232,7 @@ impl Head {
     #[inline(never)]
     unsafe fn end_parked(&self, word: Word, bits: u64) -> bool {
         // Before the exchange, after which nothing here may be touched.
-        let Some(before) = self.seen(word) else { return false };
+        let before = self.waker.see();
         let done = self.set(word, bits);
         if done {
             let seen = if bug!("oneshot_reads_the_waker_late") { self.waker.see() } else { before };
@@ -287,40 +287,55 @@ impl Head {
     /// The receiver waits for an end of something, which wakes this waker. False: something has ended.
     ///
     /// # Safety
-    /// The receiver's; it has no node in the line. The word was this one.
+    /// The receiver's; it has no node in the line. Nothing had ended at this word.
     #[inline(never)]
-    unsafe fn park(&self, mut word: Word, waker: &Waker) -> bool {
+    unsafe fn park(&self, word: Word, waker: &Waker) -> bool {
+        if word.has(PARKED) {
+            return self.park_again(word, waker);
+        }
+        // Foreign code, while nothing has changed yet. (Invariant 5: it is not parked.)
+        self.waker.put(waker.clone());
+        self.cas_parked(word) || self.park_slowly()
+    }
+
+    /// The same of one that is parked already.
+    #[inline(never)]
+    fn park_again(&self, word: Word, waker: &Waker) -> bool {
         if self.seen(word).is_some_and(|seen| seen.is(waker)) {
             return true;
         }
-        // Foreign code, while nothing has changed yet.
+        // Foreign code, as above.
         let waker = waker.clone();
-        let mut before = Foreign(None);
-        if word.has(PARKED) {
-            before.0 = self.unpark();
-            word = self.load();
-        }
-        // Invariant 5: it is not parked, or no more.
+        let _before = Foreign(self.unpark());
+        // Invariant 5: it is no more.
         self.waker.put(waker);
-        let parks = loop {
+        self.park_slowly()
+    }
+
+    /// The waker is in its place: parks, unless something has ended.
+    #[cold]
+    #[inline(never)]
+    fn park_slowly(&self) -> bool {
+        loop {
+            let word = self.load();
             if !self.is_to_wait(word) {
-                break false;
+                // SAFETY: nobody was told that it is there.
+                drop(unsafe { self.waker.see().own() });
+                return false;
             }
-            let parked = word.with(PARKED);
-            let to = if bug!("oneshot_park_keeps_version") { parked } else { self.bump(parked) };
-            // ORDERING: Release, for the waker; the load of who takes PARKED off acquires it.
-            let order = order!(AcqRel, "oneshot_park_relaxed");
-            if self.line.word().compare_exchange(word.0, to.0, order, Ordering::Relaxed).is_ok() {
-                break true;
+            if self.cas_parked(word) {
+                return true;
             }
-            word = self.load();
-        };
-        if !parks {
-            // SAFETY: nobody was told that it is there.
-            drop(unsafe { self.waker.see().own() });
         }
-        drop(before);
-        parks
+    }
+
+    #[inline(always)]
+    fn cas_parked(&self, word: Word) -> bool {
+        let parked = word.with(PARKED);
+        let to = if bug!("oneshot_park_keeps_version") { parked } else { self.bump(parked) };
+        // ORDERING: Release, for the waker; the load of who takes PARKED off acquires it.
+        let order = order!(AcqRel, "oneshot_park_relaxed");
+        self.line.word().compare_exchange(word.0, to.0, order, Ordering::Relaxed).is_ok()
     }
 
     /// The receiver waits no more, if it was parked and nothing has ended; gives its waker.
@@ -589,9 +604,13 @@ impl<T> DerefMut for InPlace<T> {
 impl<T> Drop for InPlace<T> {
     #[inline]
     fn drop(&mut self) {
-        // Once it has no node any more; also when a waker panics that it has waited with.
         // SAFETY: used up.
-        let _gone = finally(|| unsafe { self.0.drop_receiver() });
+        let gone = || unsafe { self.0.drop_receiver() };
+        if !self.waits() {
+            return gone();
+        }
+        // Once it has no node any more; also when a waker panics that it has waited with.
+        let _gone = finally(gone);
         // SAFETY: as in `deref`; it is not used after this.
         unsafe { self.operation().drop_in_place() };
     }
@@ -622,10 +641,9 @@ impl<T> Recv<T> {
         unsafe { shared.look_at(shared.head.load()) }
     }
 
-    /// The same; if there is nothing the receiver parks, for an operation that is fresh.
+    /// The same at this word, which was there just now; if there is nothing the receiver parks, for an operation that is fresh.
     #[inline(always)]
-    pub(super) fn look_or_park(&mut self, waker: &Waker) -> Option<Result<T, RecvError>> {
-        let word = self.head().load();
+    pub(super) fn look_or_park(&mut self, word: Word, waker: &Waker) -> Option<Result<T, RecvError>> {
         // SAFETY: the receiver's.
         let outcome = unsafe { self.shared().look_at(word) };
         // SAFETY: the receiver's; a fresh operation has no node in the line.
