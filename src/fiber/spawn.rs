@@ -15,7 +15,6 @@ use crate::task::extras::Extras;
 use crate::task::group::Group;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::{Busy, HomeRef};
-use crate::task::locals::Locals;
 use crate::task::roster::Admission;
 use crate::task::state::State;
 use crate::task::watch::Watch;
@@ -164,27 +163,44 @@ impl Builder {
         self
     }
 
-    /// Takes out what it has beside its header, on `home`, as a child of the fiber that runs here.
-    #[inline]
-    pub(super) fn extras(&mut self, home: &HomeRef) -> Option<Box<Extras>> {
-        let Builder { name, root, daemon, group, slice_limit } = self;
+    /// What it has beside its header, on `home`, as a child of the fiber that runs here.
+    #[inline(always)]
+    pub(super) fn extras(self, home: &HomeRef) -> Option<Box<Extras>> {
+        let may_inherit =
+            !self.root && context::with_task(|parent| parent.extras().is_some()).unwrap_or(false);
+        let is_plain = !may_inherit && !self.has_extras(home);
+        if is_plain { None } else { self.some_extras(home) }
+    }
+
+    #[inline(always)]
+    fn has_extras(&self, home: &HomeRef) -> bool {
+        let Builder { name, root: _, daemon, group, slice_limit } = self;
+        name.is_some() || *daemon || group.is_some() || slice_limit.is_some() || home.watching.is_on()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn some_extras(mut self, home: &HomeRef) -> Option<Box<Extras>> {
         let inherited = context::with_task(|parent| {
-            let extras = if *root || !parent.home().is(home) { None } else { parent.extras() }?;
-            *daemon |= extras.daemon;
+            let extras = if self.root || !parent.home().is(home) { None } else { parent.extras() }?;
+            self.daemon |= extras.daemon;
             // SAFETY: the parent runs here.
             unsafe { extras.locals.inherited() }
         });
         let locals = inherited.flatten();
-        let plain =
-            name.is_none() && !*daemon && group.is_none() && slice_limit.is_none() && locals.is_none();
-        if plain && !home.watching.is_on() { None } else { Some(self.some_extras(home, locals)) }
-    }
-
-    #[cold]
-    fn some_extras(&mut self, home: &HomeRef, locals: Option<Locals>) -> Box<Extras> {
-        let (watch, daemon) = (Watch::new(home.watching, self.slice_limit), self.daemon);
-        let (name, group, locals) = (self.name.take(), self.group.take(), locals.unwrap_or_default());
-        Box::new(Extras { name, daemon, group, locals, watch, ..Extras::default() })
+        if locals.is_none() && !self.has_extras(home) {
+            return None;
+        }
+        let Builder { name, root: _, daemon, group, slice_limit } = self;
+        let watch = Watch::new(home.watching, slice_limit);
+        Some(Box::new(Extras {
+            name,
+            daemon,
+            group,
+            locals: locals.unwrap_or_default(),
+            watch,
+            ..Extras::default()
+        }))
     }
 
     /// Starts it as [`spawn`] does.
@@ -274,12 +290,8 @@ impl Builder {
     /// # Safety
     ///
     /// As for `allocate`.
-    unsafe fn make<F>(
-        mut self,
-        home: &HomeRef,
-        at: &'static Location<'static>,
-        future: F,
-    ) -> Newborn<F::Output>
+    #[inline(always)]
+    unsafe fn make<F>(self, home: &HomeRef, at: &'static Location<'static>, future: F) -> Newborn<F::Output>
     where
         F: Future + 'static,
         F::Output: 'static,
@@ -314,6 +326,7 @@ impl<T> Newborn<T> {
     /// # Safety
     ///
     /// This thread may drop the future.
+    #[inline(always)]
     unsafe fn start(self, go: impl FnOnce(Task) -> Result<(), Task>) -> JoinHandle<T> {
         let Newborn { listing, queued, handle, root } = self;
         if let Some(group) = queued.group() {

@@ -44,6 +44,7 @@ pub(crate) struct Birth<'a> {
 }
 
 impl Birth<'_> {
+    #[inline(always)]
     pub(crate) fn header(self, state: State, vtable: &'static Vtable) -> Header {
         Header {
             state,
@@ -68,12 +69,14 @@ impl Birth<'_> {
 /// If `F` is not `Send`, `home` is a cord (which polls and drops it on its own thread only) and either this is
 /// its thread or the future can be sent as long as it was never polled. The output is taken by a handle that
 /// is `Send` only if the output is.
+#[inline(always)]
 pub(crate) unsafe fn allocate<F>(birth: Birth<'_>, state: State, future: F) -> NonNull<Header>
 where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let cell = Box::new(Cell {
+    let mut cell = Box::new_uninit();
+    cell.write(Cell {
         header: birth.header(state, &Kind::<F>::VTABLE),
         stage: UnsafeCell::new(Stage { future: ManuallyDrop::new(future) }),
     });

@@ -389,11 +389,10 @@ pub(crate) fn with_task<R>(f: impl FnOnce(&Task) -> R) -> Option<R> {
 }
 
 /// Calls `f` with the executor that this thread works for, or with `otherwise`.
+#[inline(always)]
 pub(crate) fn with_home<R>(otherwise: impl FnOnce() -> HomeRef, f: impl FnOnce(&HomeRef) -> R) -> R {
-    with_home_here(|home| match home {
-        Some(home) => f(home),
-        None => f(&otherwise()),
-    })
+    let mut other = None;
+    with_home_here(|home| f(home.unwrap_or_else(|| other.insert(otherwise()))))
 }
 
 /// Calls `f` with the executor that this thread works for, if any.

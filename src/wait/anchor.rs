@@ -52,6 +52,7 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{RawWakerVTable, Waker};
@@ -399,21 +400,23 @@ fn claimed_branch(word: usize) -> usize {
     unsafe { NodeRef::named(word >> NUMBER_SHIFT) }.index()
 }
 
-/// Who looks at a primitive, a plain operation or a select, and what it has collected on the way.
+/// Who looks at a primitive, a plain operation or a select, and what it has collected on the way. (Its drop sees to that: so that it
+/// costs nothing where there is nothing, the fields have none of their own.)
 pub(crate) struct By {
     anchor: Option<AnchorRef>,
     /// Whether it claims seniors, too: see the header.
     dares: bool,
     /// Nodes of more senior selects, and of those that watch, to be poked.
-    kept: Kept,
+    kept: ManuallyDrop<Kept>,
     /// Nodes of its own that it has popped.
     own: u32,
     /// Whether one of these stood for both sides.
     own_two: bool,
     /// Whom to wake once what was taken is safe.
-    wake: Option<Waker>,
-    /// More of those: a send into a large channel may serve several, one after the other.
-    more: Vec<Waker>,
+    wake: ManuallyDrop<Option<Waker>>,
+    /// More of those: a send into a large channel may serve several, one after the other. (Empty, and without memory, if there is no
+    /// first one.)
+    more: ManuallyDrop<Vec<Waker>>,
 }
 
 impl By {
@@ -425,8 +428,8 @@ impl By {
 
     #[inline]
     fn of(anchor: Option<AnchorRef>) -> By {
-        let kept = Kept::default();
-        By { anchor, dares: false, kept, own: 0, own_two: false, wake: None, more: Vec::new() }
+        let (kept, wake, more) = Default::default();
+        By { anchor, dares: false, kept, own: 0, own_two: false, wake, more }
     }
 
     /// A select that waits, or is busy.
@@ -471,7 +474,7 @@ impl By {
 
     /// Nodes of its own that it has popped, and whether one of them stood for both sides.
     pub(crate) fn take_own(&mut self) -> (GivenBack, bool) {
-        (GivenBack(std::mem::take(&mut self.own)), std::mem::take(&mut self.own_two))
+        (GivenBack(mem::take(&mut self.own)), mem::take(&mut self.own_two))
     }
 
     /// Has this waker called in the end.
@@ -479,7 +482,7 @@ impl By {
     pub(crate) fn wakes(&mut self, waker: Option<Waker>) {
         match waker {
             None => {}
-            Some(waker) if self.wake.is_none() => self.wake = Some(waker),
+            Some(waker) if self.wake.is_none() => *self.wake = Some(waker),
             Some(waker) => self.more.push(waker),
         }
     }
@@ -504,10 +507,14 @@ impl By {
     }
 
     /// Takes over whom `other` has to wake and poke.
+    #[inline]
     pub(crate) fn adopt(&mut self, other: &mut By) {
-        self.kept.add(other.take_kept());
-        for waker in other.wake.take().into_iter().chain(other.more.drain(..)) {
-            self.wakes(Some(waker));
+        if other.keeps() {
+            self.kept.add(other.take_kept());
+        }
+        if let Some(first) = other.wake.take() {
+            self.wakes(Some(first));
+            mem::take(&mut *other.more).into_iter().for_each(|waker| self.wakes(Some(waker)));
         }
     }
 
@@ -530,7 +537,7 @@ impl By {
             if self.more.is_empty() {
                 wake_one(first);
             } else {
-                wake_all(std::iter::once(first).chain(std::mem::take(&mut self.more)));
+                wake_all(std::iter::once(first).chain(mem::take(&mut *self.more)));
             }
         }
     }
@@ -539,7 +546,7 @@ impl By {
     #[inline(always)]
     pub(crate) fn end(self) {
         debug_assert!(self.wake.is_none() && self.more.is_empty() && !self.keeps() && self.own == 0);
-        std::mem::forget(self);
+        mem::forget(self);
     }
 
     /// Whether it has nodes of others, to be poked.
@@ -561,7 +568,7 @@ impl By {
     /// Leaves it to somebody else to poke those whose nodes it has kept.
     #[cold]
     pub(crate) fn take_kept(&mut self) -> Kept {
-        std::mem::take(&mut self.kept)
+        mem::take(&mut self.kept)
     }
 
     /// Pokes those whose nodes it has kept: it stands in their place, or has won, or is over.
@@ -572,11 +579,12 @@ impl By {
         }
     }
 
-    /// Foreign code has panicked, perhaps in a select that has popped nodes of its own: these are given back to it like those of
-    /// others.
+    /// Pokes whom it has kept. If foreign code has panicked it wakes whom it was to wake, and gives nodes of its own that it had
+    /// popped back to its select, like those of others.
     #[cold]
+    #[inline(never)]
     fn end_late(&mut self) {
-        self.kept.add(Kept(std::mem::take(&mut self.own)));
+        self.kept.add(Kept(mem::take(&mut self.own)));
         // Poked also if a waker panics.
         let _kept = self.take_kept();
         shielded(|| self.wake());
@@ -588,7 +596,7 @@ impl By {
 impl Drop for By {
     #[inline]
     fn drop(&mut self) {
-        if self.wake.is_some() || self.own != 0 {
+        if self.wake.is_some() || self.own != 0 || self.keeps() {
             self.end_late();
         }
     }
@@ -623,7 +631,7 @@ pub(crate) struct Kept(u32);
 impl Kept {
     /// These, too.
     pub(crate) fn add(&mut self, mut others: Kept) {
-        for node in GivenBack(std::mem::take(&mut others.0)) {
+        for node in GivenBack(mem::take(&mut others.0)) {
             chain(node.as_ref(), &mut self.0);
         }
     }
