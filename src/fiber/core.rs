@@ -59,6 +59,8 @@ pub(crate) struct Core {
     /// In a closed world: what tells that its fibers wait for each other.
     pub(super) report: Option<Report>,
     helpers: Mutex<Helpers>,
+    /// Of a runtime's threads, and of the helpers, on which its fibers are dropped. `None`: std's.
+    stack_size: Option<usize>,
 }
 
 /// Those who help to end a runtime.
@@ -93,7 +95,8 @@ impl Core {
             crew = crew.closed(|_, main| main_fiber::tell(main));
         }
         let helpers = Mutex::new(Helpers::default());
-        let core = Core { crew, hooks: settings.hooks, report: settings.report, helpers };
+        let Settings { hooks, report, stack_size, .. } = settings;
+        let core = Core { crew, hooks, report, helpers, stack_size };
         let home = HomeRef::new(local, workers, watching, Box::new(core));
         registry::add(&home);
         home
@@ -265,8 +268,11 @@ impl Core {
         helpers.due = Some(due);
         core.crew.helps();
         let theirs = home.clone();
-        match thread::Builder::new().name(String::from("leno-end")).spawn(move || Core::help(&theirs, order))
-        {
+        let mut thread = thread::Builder::new().name(String::from("leno-end"));
+        if let Some(bytes) = core.stack_size {
+            thread = thread.stack_size(bytes);
+        }
+        match thread.spawn(move || Core::help(&theirs, order)) {
             Ok(helper) => {
                 helpers.threads.push(helper);
                 None

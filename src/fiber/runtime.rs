@@ -63,12 +63,7 @@ impl Runtime {
 
     /// A runtime to be configured.
     pub fn builder() -> RuntimeBuilder {
-        RuntimeBuilder {
-            workers: None,
-            stack_size: None,
-            name: String::from("leno"),
-            settings: Settings::default(),
-        }
+        RuntimeBuilder { workers: None, name: String::from("leno"), settings: Settings::default() }
     }
 
     /// Runs `future` on the calling thread until it is ready; the workers run what it spawns.
@@ -166,7 +161,6 @@ shows! { [] Runtime, "Runtime", it => workers: it.workers.len(), fibers: it.home
 #[must_use = "a builder does nothing before it builds"]
 pub struct RuntimeBuilder {
     workers: Option<usize>,
-    stack_size: Option<usize>,
     name: String,
     settings: Settings,
 }
@@ -187,11 +181,11 @@ impl RuntimeBuilder {
         self
     }
 
-    /// The stack size of each worker thread, in bytes. If not set, that of std: 2 MiB, or what the environment variable
-    /// `RUST_MIN_STACK` says. Polls that recurse deeply, or have large values, need more: a value of 1 MB that passes through a
-    /// channel takes several times its size.
+    /// The stack size of each worker thread, and of those that help to end the runtime, in bytes. If not set, that of std: 2 MiB, or
+    /// what the environment variable `RUST_MIN_STACK` says. Polls that recurse deeply, or have large values, need more: a value
+    /// of 1 MB that passes through a channel takes several times its size.
     pub fn stack_size(mut self, bytes: usize) -> Self {
-        self.stack_size = Some(bytes);
+        self.settings.stack_size = Some(bytes);
         self
     }
 
@@ -208,24 +202,29 @@ impl RuntimeBuilder {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         check_name(&self.name)?;
-        let home = Core::open(Some(workers), self.settings);
-        // Dropped on an error, it ends those that were started.
-        let mut runtime = Runtime { handle: Handle::new(home), workers: Vec::with_capacity(workers) };
-        for number in 0..workers {
-            let home = runtime.home().clone();
-            let mut thread = prim::thread::Builder::new().name(format!("{}-{number}", self.name));
-            if let Some(bytes) = self.stack_size {
-                thread = thread.stack_size(bytes);
-            }
-            runtime.workers.push(thread.spawn(move || work(&home, number))?);
-        }
-        Ok(runtime)
+        let stack_size = self.settings.stack_size;
+        start(Core::open(Some(workers), self.settings), workers, &self.name, stack_size)
     }
+}
+
+/// Starts the workers of a runtime.
+fn start(home: HomeRef, workers: usize, name: &str, stack_size: Option<usize>) -> io::Result<Runtime> {
+    // Dropped on an error, it ends those that were started.
+    let mut runtime = Runtime { handle: Handle::new(home), workers: Vec::with_capacity(workers) };
+    for number in 0..workers {
+        let home = runtime.home().clone();
+        let mut thread = prim::thread::Builder::new().name(format!("{name}-{number}"));
+        if let Some(bytes) = stack_size {
+            thread = thread.stack_size(bytes);
+        }
+        runtime.workers.push(thread.spawn(move || work(&home, number))?);
+    }
+    Ok(runtime)
 }
 
 shows! {
     [] RuntimeBuilder, "RuntimeBuilder",
-    it => workers: it.workers, stack_size: it.stack_size, name: it.name, clock: it.settings.clock
+    it => workers: it.workers, stack_size: it.settings.stack_size, name: it.name, clock: it.settings.clock
 }
 
 /// Not every string can be a thread's name.
@@ -306,4 +305,62 @@ pub(crate) fn default_home() -> HomeRef {
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     block_on_home(&default_home(), future)
+}
+
+#[cfg(all(test, target_pointer_width = "64", not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+    use crate::prim::{Arc, AtomicUsize, Mutex, Ordering};
+
+    /// For a fiber's handle.
+    type Slot = Mutex<Option<JoinHandle<()>>>;
+
+    /// A runtime that no thread can help to end, as it would be too large, with so many idle fibers; `drops` is called with the
+    /// number of each, from the oldest on, and the handles of all.
+    fn alone(
+        workers: usize,
+        fibers: usize,
+        drops: impl Fn(usize, &[Slot]) + Send + Sync + 'static,
+    ) -> Runtime {
+        const TOO_LARGE: usize = 1 << 46;
+        assert!(prim::thread::Builder::new().stack_size(TOO_LARGE).spawn(|| ()).is_err());
+        let settings = Settings { stack_size: Some(TOO_LARGE), ..Settings::default() };
+        let runtime = start(Core::open(Some(workers), settings), workers, "leno", None).unwrap();
+        let handles: Arc<Vec<Slot>> = Arc::new((0..fibers).map(|_| Mutex::new(None)).collect());
+        let (drops, begun) = (Arc::new(drops), Arc::new(AtomicUsize::new(0)));
+        for number in 0..fibers {
+            let (drops, theirs, begins) = (drops.clone(), handles.clone(), begun.clone());
+            let held = finally(move || drops(number, &theirs));
+            let fiber = runtime.spawn(async move {
+                let _held = held;
+                begins.fetch_add(1, Ordering::SeqCst);
+                pending::<()>().await;
+            });
+            *handles[number].lock() = Some(fiber);
+        }
+        while begun.load(Ordering::SeqCst) < fibers {
+            prim::thread::yield_now();
+        }
+        runtime
+    }
+
+    /// Where no thread can be started, who waits goes on itself, but not without end.
+    #[test]
+    #[cfg_attr(miri, ignore = "an interpreter starts any thread")]
+    fn without_threads_drops_that_wait_take_little_stack() {
+        for workers in [1, 2] {
+            drop(alone(workers, 2_000, |_, _| {
+                let deadline = thread::deadline_after(Duration::from_micros(500));
+                assert_eq!(thread::block_on(pin!(pending::<()>()), deadline), None);
+            }));
+            drop(alone(workers, 8, |number, fibers| {
+                if let Some(next) = fibers.get(number + 1) {
+                    let fiber = next.lock().take().expect("joined once");
+                    assert!(fiber.wait().unwrap_err().is_cancelled());
+                }
+            }));
+        }
+    }
 }

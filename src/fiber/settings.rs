@@ -18,6 +18,8 @@ pub(crate) struct Settings {
     pub(crate) limit: Option<Duration>,
     /// In a closed world: what tells that its fibers wait for each other.
     pub(crate) report: Option<Report>,
+    /// Of a runtime: that of its threads.
+    pub(crate) stack_size: Option<usize>,
 }
 
 /// What the user wants to be told of.
@@ -63,6 +65,7 @@ impl Default for Settings {
             inspect: cfg!(debug_assertions),
             limit: None,
             report: None,
+            stack_size: None,
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Drops that wait while a runtime ends: which threads go on with the rest meanwhile, and how many.
 
 use std::collections::HashSet;
-use std::future::pending;
-use std::process::Command;
+use std::future::{Future, pending};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
@@ -39,16 +38,28 @@ type Slot = Mutex<Option<JoinHandle<()>>>;
 /// A runtime with so many idle fibers, the older the lower their numbers. With each goes a call of `drops`, once the runtime ends,
 /// with its number and the handles of all.
 fn idle(workers: usize, fibers: usize, drops: impl Fn(usize, &[Slot]) + Send + Sync + 'static) -> Runtime {
-    let runtime = Runtime::builder().workers(workers).stack_size(2 << 20).build().unwrap();
+    idle_in(workers, None, fibers, pending, drops)
+}
+
+/// The same with stacks of this size, and fibers that wait in what `waits` gives.
+fn idle_in<F: Future<Output = ()> + Send + 'static>(
+    workers: usize,
+    stack_size: Option<usize>,
+    fibers: usize,
+    waits: impl Fn() -> F,
+    drops: impl Fn(usize, &[Slot]) + Send + Sync + 'static,
+) -> Runtime {
+    let runtime =
+        Runtime::builder().workers(workers).stack_size(stack_size.unwrap_or(2 << 20)).build().unwrap();
     let handles: Arc<Vec<Slot>> = Arc::new((0..fibers).map(|_| Mutex::default()).collect());
     let (drops, begun) = (Arc::new(drops), Arc::new(AtomicUsize::new(0)));
     for number in 0..fibers {
-        let (drops, theirs, begins) = (drops.clone(), handles.clone(), begun.clone());
+        let (drops, theirs, begins, wait) = (drops.clone(), handles.clone(), begun.clone(), waits());
         let held = Defer(move || drops(number, &theirs));
         let fiber = runtime.spawn(async move {
             let _held = held;
             begins.fetch_add(1, SeqCst);
-            pending::<()>().await;
+            wait.await;
         });
         *handles[number].lock().unwrap() = Some(fiber);
     }
@@ -198,28 +209,29 @@ fn drops_that_wait_for_another_executor_are_helped() {
     }
 }
 
-/// Where no thread can be started, who waits goes on itself, but not without end. (In a process of its own, whose threads are too
-/// large unless it says otherwise.)
+/// A drop may need as much stack as a poll. The first two wait for the third, to which a helper comes.
 #[test]
-#[cfg_attr(miri, ignore = "no processes")]
-fn without_threads_drops_that_wait_take_little_stack() {
-    const CHILD: &str = "LENO_TEST_NO_THREADS";
-    if std::env::var_os(CHILD).is_some() {
-        assert!(cfg!(target_pointer_width = "32") || thread::Builder::new().spawn(|| ()).is_err());
-        for workers in [1, 2] {
-            let (_tx, rx) = leno::bounded::<()>(1);
-            drop(idle(workers, 2_000, move |_, _| {
-                rx.recv_timeout(Duration::from_micros(500)).unwrap_err();
-            }));
-            drop(idle(workers, 8, |number, fibers| fibers.get(number + 1).into_iter().for_each(join)));
-        }
-        return;
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
+fn helpers_have_stacks_as_large_as_workers() {
+    const KIBIBYTES: usize = 8 << 10;
+    #[inline(never)]
+    fn recurse(depth: usize) -> usize {
+        let large = std::hint::black_box([1_u8; 1 << 10]);
+        if depth == 0 { 0 } else { recurse(depth - 1) + usize::from(large[depth % large.len()]) }
     }
-    in_time(|| {
-        let name = "helpers::without_threads_drops_that_wait_take_little_stack";
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", name, "--nocapture", "--test-threads=1"]);
-        let output = child.env(CHILD, "1").env("RUST_MIN_STACK", (1_u64 << 46).to_string()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    });
+    for workers in [1, 2] {
+        in_time(move || {
+            let dropped = AtomicUsize::new(0);
+            let (end, ended) = leno::bounded(2);
+            let stack_size = 4 * (KIBIBYTES << 10);
+            drop(idle_in(workers, Some(stack_size), 3, pending, move |_, _| {
+                if dropped.fetch_add(1, SeqCst) < 2 {
+                    return ended.recv_blocking().unwrap();
+                }
+                assert_eq!(thread::current().name(), Some("leno-end"));
+                assert_eq!(recurse(KIBIBYTES), KIBIBYTES);
+                (0..2).for_each(|_| end.try_send(()).unwrap());
+            }));
+        });
+    }
 }
