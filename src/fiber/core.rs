@@ -39,7 +39,8 @@ impl Entry for Task {
     }
 }
 
-/// So long after the first helper a second one may follow, twice as long after that a third, and so on; the longest of these times.
+/// So long after the first helper a second one may follow, and after each the next one that much later than the one before did; the
+/// longest of these times.
 const STEP: Duration = Duration::from_millis(4);
 const LONGEST: Duration = Duration::from_millis(100);
 
@@ -77,10 +78,22 @@ pub(crate) struct Core {
 #[derive(Default)]
 struct Helpers {
     threads: Vec<thread::JoinHandle<()>>,
-    /// How many there were, with those for which there was no thread.
+    /// How many there were, with those that had no thread of their own.
     count: u32,
     /// When one more is due.
     due: Option<Instant>,
+}
+
+impl Helpers {
+    /// That of the next one. (The youngest first: so one is enough for all parents that join their children.)
+    fn order(&self) -> Order {
+        if self.count % 2 == 0 { Order::Youth } else { Order::Age }
+    }
+
+    fn one_more(&mut self) {
+        self.count += 1;
+        self.due = Some(now() + (STEP * self.count).min(LONGEST));
+    }
 }
 
 impl Core {
@@ -254,18 +267,15 @@ impl Core {
     /// Has another thread end what is left of a stopped runtime: see [`Helpers`]. `Some`: nobody does; to be tried again then.
     ///
     /// If none can be started this one does, unless it is in the middle of too many such calls: it had better wait, and try again,
-    /// than overflow its stack. (It is the best that one stack can do: what it begins cannot wait for what is further down there.)
+    /// than overflow its stack. (It is the best that one stack can do: what it begins cannot wait for what is further down there.
+    /// Others may be better off, and are not kept from it.)
     fn have_ended(home: &HomeRef, at_once: bool) -> Option<Instant> {
         let core = Core::of(home);
         let mut helpers = core.helpers.lock();
         if !at_once && helpers.due.is_some() && !is_late(helpers.due) {
             return helpers.due;
         }
-        // (The youngest first: so one is enough for all parents that join their children.)
-        let order = if helpers.count % 2 == 0 { Order::Youth } else { Order::Age };
-        helpers.count += 1;
-        let due = now() + (STEP * helpers.count).min(LONGEST);
-        helpers.due = Some(due);
+        let order = helpers.order();
         core.crew.helps();
         let theirs = home.clone();
         let mut thread = thread::Builder::new().name(String::from("leno-end"));
@@ -275,14 +285,18 @@ impl Core {
         match thread.spawn(move || Core::help(&theirs, order)) {
             Ok(helper) => {
                 helpers.threads.push(helper);
+                helpers.one_more();
                 None
             }
             Err(_none) => {
-                drop(helpers);
-                let helped = context::deeper(|| Core::help(home, order));
+                let helped = context::deeper(move || {
+                    helpers.one_more();
+                    drop(helpers);
+                    Core::help(home, order);
+                });
                 helped.is_none().then(|| {
                     core.crew.helped();
-                    due
+                    now() + LONGEST
                 })
             }
         }
@@ -466,5 +480,31 @@ impl Seam for Core {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use super::*;
+
+    /// Where no threads can be started, as they would be too large.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    #[cfg_attr(miri, ignore = "an interpreter starts any thread")]
+    fn who_cannot_help_keeps_nobody_else_from_it() {
+        fn at_the_bottom(f: &dyn Fn()) {
+            if context::deeper(|| at_the_bottom(f)).is_none() {
+                f();
+            }
+        }
+        let settings = Settings { stack_size: Some(1 << 46), ..Settings::default() };
+        let home = Core::open(Some(2), settings);
+        // SAFETY: not a cord.
+        unsafe { Core::stop(&home) };
+        for _ in 0..2 {
+            at_the_bottom(&|| assert!(Core::have_ended(&home, false) > Some(now())));
+        }
+        assert_eq!(Core::have_ended(&home, false), None);
+        assert!(Core::have_ended(&home, false) > Some(now()), "the next one is not due yet");
     }
 }
