@@ -124,8 +124,9 @@ impl Cord {
                 return match main.poll(task, inside.as_mut()) {
                     Poll::Ready(output) => Some(output),
                     Poll::Pending => {
-                        // (It waits, though the cord may never sleep. Before it looks for what is ready: that may come by this.)
-                        context::leave_the_rest(true);
+                        // (It waits, though the cord may never sleep: it asks again as it looks up from its turns. Before it looks for
+                        // what is ready: that may come by this.)
+                        context::leave_the_rest();
                         None
                     }
                 };
@@ -205,9 +206,11 @@ impl Drop for Cord {
         // SAFETY: this is the cord's thread, which a `Cord` never leaves.
         unsafe {
             let _base = context::enter_home(&mut place, &self.home);
-            self.with_random(|| {
-                Core::stop(&self.home);
-                Core::end_worker(&self.home, 0, Order::Age);
+            context::look_after(&self.home, || {
+                self.with_random(|| {
+                    Core::stop(&self.home);
+                    Core::end_worker(&self.home, 0, Order::Age);
+                });
             });
         }
     }

@@ -69,14 +69,15 @@ pub(crate) struct Core {
 /// Whoever waits in what it drops may wait for any of the fibers that are left, and these for others. So:
 ///
 /// 1. Who ends fibers, and waits, has a helper started if one is due, or as soon as one is, but only one: that sees to the rest,
-///    and is among those who end fibers. So as long as some are left, somebody ends them who does not wait, or will have one more
-///    started.
+///    and is among those who end fibers. (One more, if this thread hands over further fibers, as a worker that has woken them.) So as
+///    long as some are left, somebody ends them who does not wait, or will have one more started.
 /// 2. The first one is due at once, the next ones ever later, whoever has them started: most waits are for something else, and
 ///    end. By the clock, however short each wait is: who waits may ask for a fiber again and again.
 /// 3. They go in alternate directions: so few do where all wait for younger fibers, or for older ones, also if those at either end
 ///    wait for long.
 #[derive(Default)]
 struct Helpers {
+    /// Theirs, and others to be joined after the end.
     threads: Vec<thread::JoinHandle<()>>,
     /// How many there were, with those that had no thread of their own.
     count: u32,
@@ -259,9 +260,15 @@ impl Core {
 
     /// Calls `f`, which ends fibers of a stopped runtime. Should this thread wait in what is dropped there, another one goes on.
     fn ending<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
-        // (What has been dropped this far may wait for it; and who ends a runtime waits for its threads.)
-        context::leave_the_rest(true);
-        context::look_after(home, || context::one_by_one(&|at_once| Core::have_ended(home, at_once), f))
+        let go_on = || Core::have_ended(home, false);
+        let end = || {
+            let result = f();
+            // What this thread has handed over, if it has not waited since.
+            // SAFETY: not a cord, whose fibers end on its thread.
+            unsafe { Core::end_each(|| Core::crew(home).take_rest()) };
+            result
+        };
+        context::look_after(home, || context::one_by_one(Some(home), &go_on, end))
     }
 
     /// Has another thread end what is left of a stopped runtime: see [`Helpers`]. `Some`: nobody does; to be tried again then.
@@ -318,7 +325,9 @@ impl Core {
         let crew = Core::crew(home);
         if !crew.is_replaced() {
             // SAFETY: by contract; nobody acts in its place.
-            unsafe { Core::end_worker(home, index, Order::Age) };
+            let end = || unsafe { Core::end_worker(home, index, Order::Age) };
+            // (Of an only one that waits, who waits for it comes in its place.)
+            if crew.is_alone() { end() } else { Core::ending(home, end) }
         }
         crew.gone();
     }
@@ -329,10 +338,19 @@ impl Core {
         let core = Core::of(home);
         core.crew.wait_gone(workers);
         let helpers = std::mem::take(&mut core.helpers.lock().threads);
-        for helper in helpers {
-            // (None panics, as no worker does.)
-            let _ = helper.join();
-        }
+        helpers.into_iter().for_each(Core::join);
+    }
+
+    /// Joins a thread that is over, except for what it does at its very end: destructors of thread-locals may wait for what this
+    /// thread has yet to end, and it cannot have a helper started meanwhile. So if none is due, the thread is joined when all has
+    /// ended.
+    pub(crate) fn join(thread: thread::JoinHandle<()>) {
+        context::leave_the_rest();
+        context::with_rest(|home| match home {
+            Some(home) => Core::of(home).helpers.lock().threads.push(thread),
+            // (None panics.)
+            None => _ = thread.join(),
+        });
     }
 
     /// Drops the futures of all fibers of a stopped executor, in this order. Those that other threads are polling end after that
@@ -379,8 +397,10 @@ impl Seam for Core {
         if let Err(refused) = unsafe { self.crew.blocks(seat(worker)) } {
             let home = refused.as_slice()[0].home().clone();
             self.crew.add_rest(refused);
-            // (These may be what it is about to wait for, and it need not be among those who end fibers, and try again.)
-            Core::have_ended(&home, true);
+            // (These may be what it is about to wait for. If it is not among those who end fibers it does not try again: so at once.)
+            if !context::adds_to_rest(&home) {
+                Core::have_ended(&home, true);
+            }
         }
     }
 
@@ -485,7 +505,14 @@ impl Seam for Core {
 
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 mod tests {
+    use std::cell::Cell;
+    use std::future::Future;
+    use std::pin::{Pin, pin};
+    use std::task::{Context, Poll};
+
     use super::*;
+    use crate::fiber::cord::Cord;
+    use crate::task::thread::{Awaited, Prospects, block_on_awaited};
 
     /// Where no threads can be started, as they would be too large.
     #[test]
@@ -506,5 +533,48 @@ mod tests {
         }
         assert_eq!(Core::have_ended(&home, false), None);
         assert!(Core::have_ended(&home, false) > Some(now()), "the next one is not due yet");
+    }
+
+    /// Woken as its thread lets others run.
+    #[derive(Default)]
+    struct SoonWoken(Option<Waker>);
+
+    impl Future for SoonWoken {
+        type Output = ();
+
+        fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+            if self.0.is_some() {
+                return Poll::Ready(());
+            }
+            self.0 = Some(cx.waker().clone());
+            Poll::Pending
+        }
+    }
+
+    impl Awaited for SoonWoken {
+        fn look(&mut self) -> Option<()> {
+            None
+        }
+
+        fn prospects(&self) -> Prospects {
+            self.0.iter().for_each(Waker::wake_by_ref);
+            Prospects::default()
+        }
+    }
+
+    /// (In a thread of its own: what others have learnt says how long they look around before they sleep.)
+    #[test]
+    fn who_waits_without_sleeping_leaves_the_rest_too() {
+        let wait = || {
+            let (cord, asked) = (Cord::new(), Cell::new(0));
+            let go_on = || {
+                asked.set(asked.get() + 1);
+                Some(now() + LONGEST)
+            };
+            let wait = || block_on_awaited(pin!(SoonWoken::default()), None);
+            context::look_after(cord.home(), || context::one_by_one(None, &go_on, wait));
+            asked.get()
+        };
+        assert_eq!(thread::scope(|scope| scope.spawn(wait).join()).unwrap(), 1);
     }
 }

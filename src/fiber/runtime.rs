@@ -24,8 +24,9 @@ use crate::task::{context, run, shows, thread};
 /// Dropping it is a [`shutdown`](Self::shutdown) without a grace period: all its fibers are cancelled, their futures dropped, and
 /// its threads joined, once the polls in progress have finished (closures given to [`unblock`](crate::fiber::unblock) are not
 /// waited for). If one of its own fibers drops it, the drop does not wait for the workers; they end after their polls. (The same
-/// holds in a fiber of another runtime whose end one of the workers waits for, as when two runtimes own each other.) Wakers and
-/// join handles may outlive it.
+/// holds in a fiber of another runtime whose end one of the workers waits for, as when two runtimes own each other. And where it is
+/// dropped with a fiber of another runtime that ends, its threads may be joined at the end of that one.) Wakers and join handles may
+/// outlive it.
 ///
 /// What is being dropped may wait, by leno's means, for other fibers that are to be dropped: a parent may join its child in its
 /// drop. Meanwhile another thread goes on with the others; if it has to wait as well, one more does, and so on. The first of these
@@ -144,10 +145,8 @@ impl Drop for Runtime {
             }
             context::wait_for(home, || {
                 Core::wait_gone(home, self.workers.len());
-                for worker in self.workers.drain(..) {
-                    // (A worker doesn't panic; if it did, its fibers are ended all the same.)
-                    let _ = worker.join();
-                }
+                // (A worker doesn't panic; if it did, its fibers are ended all the same.)
+                self.workers.drain(..).for_each(Core::join);
             });
         }
         // Whatever became idle only now; or was left to others where no thread could be started.
@@ -268,7 +267,7 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
         // It waits, though it may not sleep: it may wake itself for ever. (Not before it has been polled: what wakers of timers
         // wait for may be what it waits for.)
         drop(busy.take());
-        context::leave_the_rest(false);
+        context::leave_the_rest();
         context::fire_timers();
     }
 }

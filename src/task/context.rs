@@ -34,14 +34,18 @@ use crate::task::{budget, trace, warn};
 /// to other threads.
 const DEEPEST: u32 = 16;
 
-/// Goes on with the rest; if it has to, at once. `Some`: not before then; it has called nothing that waits.
-type GoOn<'a> = dyn Fn(bool) -> Option<Instant> + 'a;
+/// Goes on with the rest. `Some`: not before then; it has called nothing that waits.
+type GoOn<'a> = dyn Fn() -> Option<Instant> + 'a;
 
 /// What is left of several foreign calls that a thread makes one after the other.
 struct Rest {
     go_on: *const GoOn<'static>,
     /// For whom.
     home: *const HomeRef,
+    /// The executor whose fibers these calls end. Null: other calls.
+    ended: *const HomeRef,
+    /// Somebody goes on with it, or has.
+    is_left: Cell<bool>,
     /// The one that this is nested in.
     outer: *const Rest,
 }
@@ -230,6 +234,16 @@ pub(crate) fn until(deadline: Option<Instant>) -> Option<Instant> {
     first
 }
 
+/// The same for a thread that is about to wait in any way, if only for a moment: the rest goes on.
+pub(crate) fn about_to_wait(deadline: Option<Instant>) -> Option<Instant> {
+    // (Who has a rest looks after an executor. Others need not even ask.)
+    if here::charge().is_null() {
+        return deadline;
+    }
+    leave_the_rest();
+    until(deadline)
+}
+
 /// Calls `sleep`, for a thread that sleeps until `deadline` at most, with the time until which it may do so: after that it calls this
 /// again, if it has to sleep still. Whoever sets an earlier timer, and finds nobody else to look after it, rings `bell`.
 pub(crate) fn asleep<R>(
@@ -237,7 +251,7 @@ pub(crate) fn asleep<R>(
     deadline: Option<Instant>,
     sleep: impl FnOnce(Option<Instant>) -> R,
 ) -> R {
-    let mut first = deadline.into_iter().chain(leave_the_rest(false)).min();
+    let mut first = deadline.into_iter().chain(leave_the_rest()).min();
     // SAFETY: the lifetime alone changes, and it is taken down before this returns or unwinds.
     let bell = unsafe { mem::transmute::<&dyn Bell, &'static dyn Bell>(bell) };
     for_each_charge(|home| first = first.into_iter().chain(home.seam.hang_up(bell)).min());
@@ -246,39 +260,78 @@ pub(crate) fn asleep<R>(
 }
 
 /// Calls `f`, which makes one foreign call after the other. When this thread waits in one of them it calls `go_on`, until that has
-/// gone on: the rest may be what that call waits for.
-pub(crate) fn one_by_one<R>(go_on: &GoOn<'_>, f: impl FnOnce() -> R) -> R {
+/// gone on: the rest may be what that call waits for. `ended`: they end the fibers of this executor. (This thread looks after one.)
+pub(crate) fn one_by_one<R>(ended: Option<&HomeRef>, go_on: &GoOn<'_>, f: impl FnOnce() -> R) -> R {
     // SAFETY: the lifetime alone changes, and it is taken down before this returns or unwinds.
     let go_on: *const GoOn<'static> = unsafe { mem::transmute(ptr::from_ref(go_on)) };
     let outer = REST.try_with(Cell::get).unwrap_or(ptr::null());
-    let rest = Rest { go_on, home: here::home().cast(), outer };
-    let this = &raw const rest;
-    let _ = REST.try_with(|now| now.set(this));
-    // (Others that it is nested in may have been left as well.)
-    let _down =
-        finally(|| _ = REST.try_with(|now| now.set(if now.get() == this { outer } else { now.get() })));
+    let ended = ended.map_or(ptr::null(), ptr::from_ref);
+    let rest = Rest { go_on, home: here::home().cast(), ended, is_left: Cell::new(false), outer };
+    let _ = REST.try_with(|now| now.set(&raw const rest));
+    let _down = finally(|| _ = REST.try_with(|now| now.set(outer)));
     f()
 }
 
-/// This thread is about to sleep, or waits in another way: the rest goes on. `at_once`: even if it is not due, as this thread does
-/// not call this again before its wait is over. `Some`: not all of it; this thread calls this again then, if it waits still.
-pub(crate) fn leave_the_rest(at_once: bool) -> Option<Instant> {
-    loop {
-        let this = REST.try_with(Cell::get).unwrap_or(ptr::null());
-        // SAFETY: each is of a `one_by_one` further up this thread's stack, and what it worked for is borrowed there.
-        let rest = unsafe { this.as_ref() }?;
-        // (One at a time: what is called may wait in its turn, for the others.)
-        let _ = REST.try_with(|now| now.set(rest.outer));
+/// This thread is about to sleep, or waits in another way: the rest goes on. `Some`: not all of it; this thread calls this again then,
+/// if it waits still.
+#[inline]
+pub(crate) fn leave_the_rest() -> Option<Instant> {
+    let innermost = REST.try_with(Cell::get).unwrap_or(ptr::null());
+    if innermost.is_null() { None } else { leave_each_rest() }
+}
+
+#[cold]
+fn leave_each_rest() -> Option<Instant> {
+    let mut first = None;
+    for_each_rest(|rest| {
+        // (Before the call: that may wait in its turn, and leave the others.)
+        if rest.is_left.replace(true) {
+            return;
+        }
         let _outside = outside_block_on();
         let mut place = Frame::nobody();
-        // SAFETY: as above.
+        // SAFETY: what it worked for is borrowed further up this thread's stack.
         let _base = Entered::new(&mut place, (None, unsafe { rest.home.as_ref() }), None);
-        // SAFETY: as above.
-        if let Some(due) = unsafe { (*rest.go_on)(at_once) } {
-            let _ = REST.try_with(|now| now.set(this));
-            return Some(due);
+        // SAFETY: so is this.
+        let due = unsafe { (*rest.go_on)() };
+        if due.is_some() {
+            rest.is_left.set(false);
         }
+        first = first.into_iter().chain(due).min();
+    });
+    first
+}
+
+/// From the innermost on.
+fn for_each_rest(mut f: impl FnMut(&Rest)) {
+    let mut next = REST.try_with(Cell::get).unwrap_or(ptr::null());
+    // SAFETY: each is of a `one_by_one` further up this thread's stack.
+    while let Some(rest) = unsafe { next.as_ref() } {
+        f(rest);
+        next = rest.outer;
     }
+}
+
+/// There is more for those who end the fibers of `home`. False: this thread is not one of them, and does not leave it to others when
+/// it waits next.
+pub(crate) fn adds_to_rest(home: &HomeRef) -> bool {
+    let mut is_one = false;
+    for_each_rest(|rest| {
+        // SAFETY: it is borrowed further up this thread's stack.
+        if !is_one && unsafe { rest.ended.as_ref() }.is_some_and(|ended| ended.is(home)) {
+            rest.is_left.set(false);
+            is_one = true;
+        }
+    });
+    is_one
+}
+
+/// Calls `f` with an executor whose fibers this thread ends, and has not left to others: it would, once that is due, if it waited.
+pub(crate) fn with_rest<R>(f: impl FnOnce(Option<&HomeRef>) -> R) -> R {
+    let mut ended: *const HomeRef = ptr::null();
+    for_each_rest(|rest| ended = if rest.is_left.get() || !ended.is_null() { ended } else { rest.ended });
+    // SAFETY: it is borrowed further up this thread's stack.
+    f(unsafe { ended.as_ref() })
 }
 
 /// What is called until this is dropped is not part of the `block_on` that waits here.

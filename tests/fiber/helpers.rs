@@ -1,5 +1,6 @@
 //! Drops that wait while a runtime ends: which threads go on with the rest meanwhile, and how many.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::future::{Future, pending};
 use std::sync::atomic::AtomicUsize;
@@ -67,28 +68,89 @@ fn idle_in<F: Future<Output = ()> + Send + 'static>(
     runtime
 }
 
+/// Ends another runtime, whose only worker is in this fiber's poll.
+fn end_another(poll: impl Future<Output = ()> + Send + 'static) {
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let (begins, begun) = leno::bounded(1);
+    let _fiber = runtime.spawn(async move {
+        begins.send(()).await.unwrap();
+        poll.await;
+    });
+    begun.recv_blocking().unwrap();
+}
+
 /// Waits for that fiber's end.
 fn join(fiber: &Slot) {
     let fiber = fiber.lock().unwrap().take().expect("joined once");
     assert!(fiber.wait().unwrap_err().is_cancelled());
 }
 
-/// Each waits for a while, for nothing that the others do.
+/// Each waits for a while, for nothing that the others do: in a call, in a cord, or for the end of another runtime.
 #[test]
 #[cfg_attr(miri, ignore = "an interpreter's clock counts steps")]
 fn drops_that_wait_for_a_while_take_few_threads() {
     const FIBERS: usize = 1_000;
-    for workers in [1, 2] {
+    const WHILE: Duration = Duration::from_millis(2);
+    let waits: [fn(Receiver<()>); 3] = [
+        |rx| _ = rx.recv_timeout(WHILE).unwrap_err(),
+        |_| Cord::new().block_on(leno::sleep(WHILE)),
+        |rx| end_another(async move { _ = rx.recv_timeout(WHILE).unwrap_err() }),
+    ];
+    for (workers, wait) in [1, 2].into_iter().flat_map(|workers| waits.map(|wait| (workers, wait))) {
         in_time(move || {
             let droppers = Droppers::new();
             let (tx, rx) = leno::bounded::<()>(1);
             let notes = droppers.clone();
             let runtime = idle(workers, FIBERS, move |_, _| {
                 notes.note();
-                rx.recv_timeout(Duration::from_millis(2)).unwrap_err();
+                wait(rx.clone());
             });
             drop(runtime);
             droppers.assert_few(workers);
+            drop(tx);
+        });
+    }
+}
+
+/// Each wakes others, which come into a worker's own queue, and waits for a while. The worker ends the runtime itself, in one of its
+/// fibers, or leaves it as somebody else does.
+#[test]
+#[cfg_attr(miri, ignore = "an interpreter's clock counts steps")]
+fn drops_on_a_worker_that_wake_others_take_few_threads() {
+    const FIBERS: usize = 4_000;
+    for is_its_own in [true, false] {
+        in_time(move || {
+            let droppers = Droppers::new();
+            let (notes, dropped) = (droppers.clone(), Arc::new(AtomicUsize::new(0)));
+            let ((wake, woken), (tx, rx)) = (leno::unbounded(), leno::bounded::<()>(1));
+            let (wakes, counts) = (wake.clone(), dropped.clone());
+            let waits = move || {
+                let woken = woken.clone();
+                async move { woken.recv().await.unwrap() }
+            };
+            let runtime = idle_in(2, None, FIBERS, waits, move |_, _| {
+                notes.note();
+                let _closed = wakes.try_send(());
+                rx.recv_timeout(Duration::from_millis(2)).unwrap_err();
+                let _closed = wakes.try_send(());
+                counts.fetch_add(1, SeqCst);
+            });
+            let handle = runtime.handle().clone();
+            if is_its_own {
+                drop(handle.spawn(async move { drop(runtime) }));
+            } else {
+                let (begins, begun) = leno::bounded(1);
+                let counts = dropped.clone();
+                drop(handle.spawn(async move {
+                    begins.try_send(()).unwrap();
+                    until(|| counts.load(SeqCst) > 0);
+                    wake.try_send(()).unwrap();
+                }));
+                begun.recv_blocking().unwrap();
+                drop(runtime);
+            }
+            until(|| dropped.load(SeqCst) == FIBERS);
+            droppers.assert_few(2);
             drop(tx);
         });
     }
@@ -172,20 +234,21 @@ fn drops_that_wait_by_moments_are_helped() {
     }
 }
 
-/// They wait in ways that do not ask again whether a helper is due: for the worker of another runtime, and in a cord that never
-/// sleeps.
+/// They wait for the worker of another runtime, in its fiber or as its thread ends, and in a cord that never sleeps.
 #[test]
 fn drops_that_wait_for_another_executor_are_helped() {
+    type Call = Defer<Box<dyn FnMut()>>;
+    thread_local! {
+        static AT_THE_END: RefCell<Option<Call>> = const { RefCell::new(None) };
+    }
     const FIBERS: usize = 9;
-    let waits: [fn(Receiver<()>); 2] = [
+    let waits: [fn(Receiver<()>); 3] = [
+        |rx| end_another(async move { rx.recv_blocking().unwrap() }),
         |rx| {
-            let runtime = Runtime::builder().workers(1).build().unwrap();
-            let (begins, begun) = leno::bounded(1);
-            let _fiber = runtime.spawn(async move {
-                begins.send(()).await.unwrap();
-                rx.recv_blocking().unwrap();
-            });
-            begun.recv_blocking().unwrap();
+            end_another(async move {
+                let waits: Call = Defer(Box::new(move || rx.recv_blocking().unwrap()));
+                AT_THE_END.with_borrow_mut(|at_the_end| *at_the_end = Some(waits));
+            })
         },
         |rx| {
             Cord::new().block_on(async move {

@@ -401,6 +401,8 @@ impl<T: Entry> Crew<T> {
         };
         let Some((timed, round, ends_round)) = begun else { return };
         if self.strict {
+            // (A `block_on` waits here, and need not come to sleep.)
+            context::leave_the_rest();
             context::fire_timers();
         }
         if self.timers.clock.is_virtual() {

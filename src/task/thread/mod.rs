@@ -79,7 +79,7 @@ fn drive<F: Future + ?Sized>(
                 return None;
             }
             seen = now;
-            context::leave_the_rest(false);
+            context::leave_the_rest();
             pause(&mut pauses);
             context::fire_timers_by(deadline);
         } else if late {
@@ -111,7 +111,7 @@ fn wait_aside<R>(
     sleep: impl Fn(Option<Instant>) -> Option<R>,
 ) -> Option<R> {
     loop {
-        let until = context::until(deadline);
+        let until = context::about_to_wait(deadline);
         let found = patience::wait(until, &look, &steps, || context::asleep(parker, deadline, &sleep));
         if found.is_some() || is_late(deadline) {
             return found;

@@ -133,11 +133,11 @@ fn wake(mut due: Vec<Due>) {
 
 fn wake_rest(rest: &RefCell<vec::IntoIter<Due>>) {
     let next = || rest.borrow_mut().next();
-    let go_on = |_| {
+    let go_on = || {
         context::deeper(|| wake_rest(rest));
         None
     };
-    context::one_by_one(&go_on, || {
+    context::one_by_one(None, &go_on, || {
         context::behind(|| {
             while let Some(due) = next() {
                 shielded(|| due.waker.wake());
