@@ -72,7 +72,8 @@ pub(crate) struct Core {
 ///    and is among those who end fibers. (One more, if this thread hands over further fibers, as a worker that has woken them.) So as
 ///    long as some are left, somebody ends them who does not wait, or will have one more started.
 /// 2. The first one is due at once, the next ones ever later, whoever has them started: most waits are for something else, and
-///    end. By the clock, however short each wait is: who waits may ask for a fiber again and again.
+///    end. By the clock, however short each wait is: who waits may ask for a fiber again and again. (But one is started at once
+///    where a poll that goes on waits, of a runtime with several workers, for what it has woken may be on its worker.)
 /// 3. They go in alternate directions: so few do where all wait for younger fibers, or for older ones, also if those at either end
 ///    wait for long.
 #[derive(Default)]
@@ -316,7 +317,7 @@ impl Core {
         Core::end_in_its_place(home, order);
     }
 
-    /// A worker's life is over, of a stopped executor.
+    /// A worker's life is over, of a stopped executor; unless leno itself has panicked.
     ///
     /// # Safety
     ///
@@ -327,7 +328,7 @@ impl Core {
             // SAFETY: by contract; nobody acts in its place.
             let end = || unsafe { Core::end_worker(home, index, Order::Age) };
             // (Of an only one that waits, who waits for it comes in its place.)
-            if crew.is_alone() { end() } else { Core::ending(home, end) }
+            if crew.is_alone() || !crew.is_closed() { end() } else { Core::ending(home, end) }
         }
         crew.gone();
     }
@@ -524,7 +525,7 @@ mod tests {
                 f();
             }
         }
-        let settings = Settings { stack_size: Some(1 << 46), ..Settings::default() };
+        let settings = Settings { stack_size: Some(1 << 56), ..Settings::default() };
         let home = Core::open(Some(2), settings);
         // SAFETY: not a cord.
         unsafe { Core::stop(&home) };
@@ -532,7 +533,9 @@ mod tests {
             at_the_bottom(&|| assert!(Core::have_ended(&home, false) > Some(now())));
         }
         assert_eq!(Core::have_ended(&home, false), None);
-        assert!(Core::have_ended(&home, false) > Some(now()), "the next one is not due yet");
+        let due = now() + Duration::from_secs(3600);
+        assert!(Core::of(&home).helpers.lock().due.replace(due).is_some(), "the next one may come");
+        assert_eq!(Core::have_ended(&home, false), Some(due), "but not yet");
     }
 
     /// Woken as its thread lets others run.

@@ -25,8 +25,8 @@ use crate::task::{context, run, shows, thread};
 /// its threads joined, once the polls in progress have finished (closures given to [`unblock`](crate::fiber::unblock) are not
 /// waited for). If one of its own fibers drops it, the drop does not wait for the workers; they end after their polls. (The same
 /// holds in a fiber of another runtime whose end one of the workers waits for, as when two runtimes own each other. And where it is
-/// dropped with a fiber of another runtime that ends, its threads may be joined at the end of that one.) Wakers and join handles may
-/// outlive it.
+/// dropped with a fiber of another runtime that ends, its threads may be joined at the end of that one, by who waits for that.) Wakers
+/// and join handles may outlive it.
 ///
 /// What is being dropped may wait, by leno's means, for other fibers that are to be dropped: a parent may join its child in its
 /// drop. Meanwhile another thread goes on with the others; if it has to wait as well, one more does, and so on. The first of these
@@ -311,6 +311,7 @@ mod tests {
     use std::future::pending;
 
     use super::*;
+    use crate::fiber::{CancelToken, Cord};
     use crate::prim::{Arc, AtomicUsize, Mutex, Ordering};
 
     /// For a fiber's handle.
@@ -323,7 +324,7 @@ mod tests {
         fibers: usize,
         drops: impl Fn(usize, &[Slot]) + Send + Sync + 'static,
     ) -> Runtime {
-        const TOO_LARGE: usize = 1 << 46;
+        const TOO_LARGE: usize = 1 << 56;
         assert!(prim::thread::Builder::new().stack_size(TOO_LARGE).spawn(|| ()).is_err());
         let settings = Settings { stack_size: Some(TOO_LARGE), ..Settings::default() };
         let runtime = start(Core::open(Some(workers), settings), workers, "leno", None).unwrap();
@@ -343,6 +344,21 @@ mod tests {
             prim::thread::yield_now();
         }
         runtime
+    }
+
+    /// Where no thread can be started, who waits goes on itself. What a cord waits for may come just by that.
+    #[test]
+    #[cfg_attr(miri, ignore = "an interpreter starts any thread")]
+    fn without_threads_a_cord_runs_what_the_rest_has_woken() {
+        let token = CancelToken::new();
+        drop(alone(2, 3, move |number, _| match number {
+            0 => {
+                let deadline = thread::deadline_after(Duration::from_micros(500));
+                assert_eq!(thread::block_on(pin!(pending::<()>()), deadline), None);
+            }
+            1 => assert!(token.cancel()),
+            _ => Cord::new().block_on(token.cancelled()),
+        }));
     }
 
     /// Where no thread can be started, who waits goes on itself, but not without end.

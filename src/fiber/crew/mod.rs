@@ -587,7 +587,7 @@ impl<T: Entry> Crew<T> {
         }
     }
 
-    fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.injected.load(Ordering::Acquire) & CLOSED != 0
     }
 

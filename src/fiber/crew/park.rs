@@ -199,8 +199,11 @@ impl<T: Entry> Crew<T> {
         }
         self.idle.fetch_add(PARKED - if was_searching { SEARCHING } else { 0 }, Ordering::SeqCst);
         fence(Ordering::SeqCst);
+        // (Of a strict crew: something may have been called just before this sleep, on this thread.)
+        // SAFETY: by contract; nothing foreign is called.
+        let has_own = self.strict && unsafe { worker.own(|own| own.next.is_some() || !own.queue.is_empty()) };
         // 3.
-        if self.has_work() && !bug!("crew_parks_unchecked") {
+        if has_own || (self.has_work() && !bug!("crew_parks_unchecked")) {
             self.rise(&mut sleepers, me);
             return Slept::Enough;
         }
