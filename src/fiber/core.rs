@@ -286,10 +286,7 @@ impl Core {
         let order = helpers.order();
         core.crew.helps();
         let theirs = home.clone();
-        let mut thread = thread::Builder::new().name(String::from("leno-end"));
-        if let Some(bytes) = core.stack_size {
-            thread = thread.stack_size(bytes);
-        }
+        let thread = a_thread(String::from("leno-end"), core.stack_size);
         match thread.spawn(move || Core::help(&theirs, order)) {
             Ok(helper) => {
                 helpers.threads.push(helper);
@@ -370,6 +367,12 @@ impl Core {
             unsafe { run::end(&task) };
         }
     }
+}
+
+/// A thread to be started, on which fibers are polled or dropped.
+pub(super) fn a_thread(name: String, stack_size: Option<usize>) -> thread::Builder {
+    let thread = thread::Builder::new().name(name);
+    if let Some(bytes) = stack_size { thread.stack_size(bytes) } else { thread }
 }
 
 /// # Safety

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::fiber::core::{Core, Order};
+use crate::fiber::core::{Core, Order, a_thread};
 use crate::fiber::crew::MOST_WORKERS;
 use crate::fiber::fiber_ref::FiberRef;
 use crate::fiber::handle::Handle;
@@ -33,7 +33,8 @@ use crate::task::{context, run, shows, thread};
 /// threads is started at once, the next ones ever later, in the end ten a second. So if all wait for younger fibers, or all for
 /// older ones, that takes few threads; if they wait for each other in any order, one each, and up to a tenth of a second. Many drops
 /// that wait for something else take few threads too, but wait one after the other for the most part. (But none must wait for the
-/// fiber that drops the runtime, whose poll ends after that.)
+/// fiber that drops the runtime, whose poll ends after that. And a poll that goes on meanwhile, of a runtime with several workers, has
+/// a thread started at once, each time it waits after it has woken other fibers.)
 ///
 /// A single worker keeps its fibers to itself, which is cheaper than sharing them, and drops them itself, after the poll in
 /// progress. (If that poll blocks in a leno call, the thread that ends the runtime drops them.) So neither a poll nor a drop may
@@ -212,10 +213,7 @@ fn start(home: HomeRef, workers: usize, name: &str, stack_size: Option<usize>) -
     let mut runtime = Runtime { handle: Handle::new(home), workers: Vec::with_capacity(workers) };
     for number in 0..workers {
         let home = runtime.home().clone();
-        let mut thread = prim::thread::Builder::new().name(format!("{name}-{number}"));
-        if let Some(bytes) = stack_size {
-            thread = thread.stack_size(bytes);
-        }
+        let thread = a_thread(format!("{name}-{number}"), stack_size);
         runtime.workers.push(thread.spawn(move || work(&home, number))?);
     }
     Ok(runtime)

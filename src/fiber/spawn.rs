@@ -172,12 +172,14 @@ impl Builder {
         if is_plain { None } else { self.some_extras(home) }
     }
 
+    /// Whether it has some that are not inherited.
     #[inline(always)]
     fn has_extras(&self, home: &HomeRef) -> bool {
         let Builder { name, root: _, daemon, group, slice_limit } = self;
         name.is_some() || *daemon || group.is_some() || slice_limit.is_some() || home.watching.is_on()
     }
 
+    /// The same where there may be some.
     #[cold]
     #[inline(never)]
     fn some_extras(mut self, home: &HomeRef) -> Option<Box<Extras>> {

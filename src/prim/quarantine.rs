@@ -18,6 +18,7 @@ const KEPT: usize = 10_000;
 const NAMES: usize = 1 << 14;
 
 /// What one real thread keeps.
+#[derive(Default)]
 struct Shelf {
     blocks: VecDeque<Block>,
     /// The address that each number stands for.
@@ -33,15 +34,13 @@ struct Own(RefCell<Shelf>);
 impl Own {
     fn new() -> Own {
         let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let new = || Shelf { blocks: VecDeque::new(), named: vec![0; NAMES], last_name: 0 };
-        Own(RefCell::new(left.unwrap_or_else(new)))
+        Own(RefCell::new(left.unwrap_or_default()))
     }
 }
 
 impl Drop for Own {
     fn drop(&mut self) {
-        let empty = Shelf { blocks: VecDeque::new(), named: Vec::new(), last_name: 0 };
-        LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(self.0.replace(empty));
+        LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(self.0.take());
     }
 }
 
@@ -111,6 +110,7 @@ fn store(block: Block) {
 pub(crate) fn name<T>(address: *mut T) -> usize {
     OWN.with(|Own(shelf)| {
         let Shelf { named, last_name, .. } = &mut *shelf.borrow_mut();
+        named.resize(NAMES, 0);
         *last_name = *last_name % (NAMES - 1) + 1;
         named[*last_name] = address.expose_provenance();
         *last_name
